@@ -1,0 +1,1 @@
+"""Values that the rooms of the gateway hand to each other."""

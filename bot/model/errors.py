@@ -1,0 +1,33 @@
+"""The errors of the gateway. Each says whose fault it is; what an admin reads says the mend.
+
+DiscreetError
+├── ConfigError          the admin's file or environment           (config)
+├── StoreError           the disk or the database                  (storage)
+├── ChannelError         a platform: refused, unreachable          (channels)
+├── AgentError           an agent: slow, absent, wrong             (agents)
+└── ClearanceError       our own code: a way round the door        (model.clearance)
+"""
+
+
+class DiscreetError(Exception):
+    """Root of what the gateway raises on purpose; its text may be shown to an admin and holds no secret."""
+
+
+class ConfigError(DiscreetError):
+    """The configuration can't hold; the text says where and the mend."""
+
+
+class StoreError(DiscreetError):
+    """The store can't be opened, read or written."""
+
+
+class ChannelError(DiscreetError):
+    """A platform refused the bot or can't be reached."""
+
+
+class AgentError(DiscreetError):
+    """An agent failed to answer: too slow, not there, or nonsense (AGENT-5)."""
+
+
+class ClearanceError(DiscreetError):
+    """Something was to leave without a fitting clearance (OUT-1). Always a fault of ours."""

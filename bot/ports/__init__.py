@@ -1,0 +1,1 @@
+"""The small Protocols through which rooms meet that must not know each other."""

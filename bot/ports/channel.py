@@ -1,0 +1,117 @@
+"""What the gateway needs of a platform's adapter."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from bot.model.clearance import Clearance
+from bot.model.inbound import Arrival, Material, Reading, Stored
+from bot.model.output import Final
+from bot.model.part import Part, Receipt
+from bot.model.request import Attachment
+from policy.boundary import Speech
+from policy.destination import Destination
+from policy.ruleset import Streaming
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Reply:
+    """Where exactly an answer goes: the destination, and the message that it answers."""
+
+    destination: Destination
+    message: str | None = None
+
+
+class Accept(Protocol):
+    """Takes arrivals; they are durable when it returns, and only then may the platform be told so (DUR-1)."""
+
+    async def __call__(self, account: str, arrivals: Sequence[Arrival]) -> None:
+        """Store them, recognise repeats, and wake their lanes."""
+        ...
+
+
+class Channel(Protocol):
+    """One bot account on one platform."""
+
+    @property
+    def account(self) -> str:
+        """``platform:workspace``; known from the configuration before the platform has been asked."""
+        ...
+
+    async def run(self, accept: Accept) -> None:
+        """Take events in until cancelled; reconnects by itself.
+
+        Raises:
+            ChannelError: it can't go on (a wrong token); the text says the mend.
+        """
+        ...
+
+    def read(self, stored: Stored) -> Reading:
+        """Read the facts out of a stored event; pure and fast. Whatever can't be read is ``Kind.MALFORMED``."""
+        ...
+
+    def material(self, reading: Reading) -> Material:
+        """What a request is made of; called after consent."""
+        ...
+
+    def lane(self, destination: Destination) -> str:
+        """The lane in which this destination's events and sends keep their order."""
+        ...
+
+    def present(self, speech: Speech, answer: Final, *, to: Reply) -> tuple[Part, ...]:
+        """Bring words, files and a card into their final form: formatted, split, each part ready to be sent."""
+        ...
+
+    def present_fragment(
+        self, text: str, *, to: Reply, streaming: Streaming, stream: str, message: str | None
+    ) -> Part | None:
+        """An answer that grows; None where the channel can't show it.
+
+        Args:
+            text: all of it so far.
+            to: where.
+            streaming: how the policy wants it.
+            stream: opaque, the same for all fragments of one answer.
+            message: the message that is being edited; None for the first fragment.
+        """
+        ...
+
+    def present_rest(self, parts: tuple[Part, ...], *, message: str) -> tuple[Part, ...]:
+        """Turn the first of final parts into an edit of the message that has been growing."""
+        ...
+
+    def typing(self, *, to: Reply) -> Part | None:
+        """The sign that work is under way."""
+        ...
+
+    def answer_tap(self, tap_id: str, text: str, *, to: Reply) -> Part | None:
+        """The end of a button's spinner, with a short private text or none."""
+        ...
+
+    def unformatted(self, part: Part) -> Part | None:
+        """The same words without formatting, for one more try after ``Rejected("formatting")``; None where there is none."""
+        ...
+
+    def retarget(self, part: Part, channel: str) -> Part:
+        """The same part for the channel's new id."""
+        ...
+
+    async def deliver(self, part: Part, clearance: Clearance) -> Receipt:
+        """Make the one call that the clearance allows. Never raises for what a platform does.
+
+        Raises:
+            ClearanceError: the clearance does not fit.
+        """
+        ...
+
+    async def fetch(self, attachment: Attachment, *, limit_bytes: int) -> bytes:
+        """Fetch a file; called after consent only.
+
+        Raises:
+            ChannelError: it can't be had.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...

@@ -1,0 +1,1 @@
+"""What the gateway itself says to people: gettext catalogues in five languages (OPS-5)."""

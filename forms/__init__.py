@@ -1,0 +1,1 @@
+"""How people are asked: cards, buttons, fields, answers. Pure: values in, values out."""

@@ -1,0 +1,11 @@
+"""The errors of the policy package.
+
+PolicyError
+├── MalformedDestinationError   a written destination does not fit its platform   (destination)
+├── MalformedAccountError       a written account does not fit its platform       (destination)
+└── DocumentError               the policy file says something that can't hold    (document)
+"""
+
+
+class PolicyError(Exception):
+    """Root of what this package raises."""

@@ -1,0 +1,180 @@
+"""The policy in force, resolved: what the YAML document says, as values that rules can read fast.
+
+:mod:`policy.document` makes it from a file; nothing else should, outside of tests. Defaults are already applied, so
+each channel carries every setting that holds there.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from policy.decision import Audience
+from policy.destination import Destination
+
+
+class Access(StrEnum):
+    """IDENT-5: what the policy says of a channel or a person."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+    UNKNOWN = "unknown"
+
+
+class Streaming(StrEnum):
+    """How an answer may grow before people's eyes."""
+
+    OFF = "off"
+    DRAFT = "draft"  # the platform's own drafts, in one-to-one chats
+    EDIT = "edit"  # a message that is edited until it is final
+
+
+class Resend(StrEnum):
+    """DUR-2: what happens to a send of which nobody knows whether it arrived."""
+
+    PARK = "park"
+    RESEND = "resend"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Observation:
+    """PART-9: how long unaddressed words are kept, and which agents may read them."""
+
+    retention: timedelta
+    readers: frozenset[str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Burst:
+    """PART-8: a batch is whole after ``quiet`` without a further part, and at ``longest`` at the latest."""
+
+    quiet: timedelta = timedelta(seconds=1.5)
+    longest: timedelta = timedelta(seconds=30)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rate:
+    """Answered requests a minute."""
+
+    person: int = 20
+    channel: int = 60
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChannelPolicy:
+    """What holds in one channel (or one topic or thread of it, where it is listed by itself).
+
+    Attributes:
+        audience: who reads along.
+        access: IDENT-5.
+        counterparty: id of the organisation it belongs to.
+        require_mention: PART-1; False only where the audience is internal (PART-6).
+        listed_people_only: unlisted people are muted.
+        answer_operators: PART-7.
+        observation: PART-9; None: words of muted events are erased.
+        never_silent_ack: PART-10; only where the audience is internal.
+        streaming: how answers may grow.
+        progress: whether progress notes may be shown (OUT-3); only where the audience is trusted.
+        unclear_sends: DUR-2.
+        agent: name of the agent that answers here; None: the default one.
+        language: of the gateway's own words, where the platform doesn't tell the person's.
+        reports: operational reports go here (OUT-8).
+    """
+
+    audience: Audience
+    access: Access
+    counterparty: str | None = None
+    require_mention: bool = True
+    listed_people_only: bool = False
+    answer_operators: bool = False
+    observation: Observation | None = None
+    never_silent_ack: bool = False
+    streaming: Streaming = Streaming.OFF
+    progress: bool = False
+    unclear_sends: Resend = Resend.PARK
+    agent: str | None = None
+    language: str = "en"
+    reports: bool = False
+    backlog: timedelta = timedelta(hours=1)
+    burst: Burst = field(default_factory=Burst)
+    rate: Rate = field(default_factory=Rate)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Person:
+    """A principal.
+
+    Attributes:
+        id: key in the policy.
+        accounts: ``platform:id`` of each account.
+        operator: may approve, and is trusted in a private chat (IDENT-3).
+    """
+
+    id: str
+    accounts: frozenset[str]
+    operator: bool = False
+    access: Access = Access.UNKNOWN
+    counterparty: str | None = None
+    language: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BotRequest:
+    """PART-5: an operator's scoped request that lets one bot speak to us in one channel until a time."""
+
+    bot: str
+    channel: Destination
+    requested_by: str
+    until: datetime
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counterparty:
+    """An outside organisation; ``protected_terms`` never reach another one (AUTO-5)."""
+
+    id: str
+    tier: int | None = None
+    protected_terms: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Policy:
+    """The whole policy in force.
+
+    Attributes:
+        channels: by exact destination.
+        people: by account.
+        direct: what holds in one-to-one chats; the audience is set by who it is (IDENT-3).
+        strangers: access of people in one-to-one chats whom the policy does not know.
+        unknown: what holds in channels that are not listed (IDENT-5).
+        answer_unknown: whether an explicit request in an unknown channel is answered.
+        called: ids of people by what they are called in a salutation, case folded (PART-2).
+        commands: names of commands that are recognised.
+        digest: SHA-256 of the file's text, hexadecimal.
+    """
+
+    channels: Mapping[Destination, ChannelPolicy]
+    people: Mapping[str, Person]
+    direct: ChannelPolicy
+    unknown: ChannelPolicy
+    strangers: Access = Access.UNKNOWN
+    answer_unknown: bool = False
+    bot_requests: tuple[BotRequest, ...] = ()
+    called: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    commands: frozenset[str] = frozenset()
+    counterparties: Mapping[str, Counterparty] = field(default_factory=dict)
+    digest: str = ""
+
+    def channel(self, destination: Destination) -> ChannelPolicy:
+        """What holds at a destination that is no one-to-one chat (IDENT-2).
+
+        A topic or thread that is not listed by itself has the members, and so the policy, of its channel.
+        """
+        found = self.channels.get(destination)
+        if found is None and destination.thread is not None:
+            found = self.channels.get(destination.room)
+        return self.unknown if found is None else found
+
+    def person(self, account: str | None) -> Person | None:
+        """The principal behind an account, if the policy knows one."""
+        return None if account is None else self.people.get(account)
