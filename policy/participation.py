@@ -214,13 +214,10 @@ def _consent(
     if _salutation(policy, event.text, person):
         return False, Reason.SALUTATION_OF_OTHER
     if event.reply is not None:
-        match event.reply.author:
-            case Author.SELF:
-                return True, Reason.DIRECT_REPLY
-            case Author.OTHER:
-                return False, Reason.REPLY_TO_OTHER
-            case Author.UNKNOWN:
-                return False, Reason.REPLY_AUTHOR_UNKNOWN  # never assumed (PART-1)
+        if event.reply.author is Author.SELF:
+            return True, Reason.DIRECT_REPLY
+        other = event.reply.author is Author.OTHER
+        return False, Reason.REPLY_TO_OTHER if other else Reason.REPLY_AUTHOR_UNKNOWN  # never assumed (PART-1)
     return _unaddressed(event, settings, person)
 
 

@@ -1,6 +1,6 @@
 """What the gateway needs of an agent. It is untrusted: it can answer, not choose where the answer goes."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Protocol
 
 from bot.model.output import Output
@@ -27,7 +27,7 @@ class Agent(Protocol):
         """Its name in the configuration."""
         ...
 
-    def run(self, request: Request, files: Files) -> AsyncIterator[Output]:
+    def run(self, request: Request, files: Files) -> AsyncGenerator[Output, None]:
         """Answer one request; closing the iterator stops the work.
 
         Raises:

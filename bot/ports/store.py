@@ -50,13 +50,14 @@ class Subject:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Unfinished:
-    """An inbox row that a restart takes up again."""
+    """An inbox row that a restart takes up again; ``members`` are the other parts of its settled batch, in order."""
 
     stored: Stored
     state: InboxState
     decision: Decision | None
     batch: str | None
     attempts: int
+    members: tuple[Stored, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -30,3 +30,4 @@ class Notice(StrEnum):
     POLICY_LOADED = "policy_loaded"  # to operators
     POISON = "poison"  # to operators
     WITHHELD_REPORT = "withheld_report"  # to operators
+    RUN_FAILED = "run_failed"  # to operators

@@ -1,0 +1,273 @@
+"""The path of an event (PART-13): durable, read, judged, recorded, and only then acted upon.
+
+    accept -> inbox row -> lane -> facts -> admit -> decision row -> nothing | observe | batch | control | worker
+
+Everything before the decision is recorded is free of effects: no agent, no fetch, no sign to anybody.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from bot.model.inbound import Arrival, Migration, Reading, Stored
+from bot.observability.log import get_logger
+from bot.observability.metrics import events_decided
+from bot.ports.channel import Channel
+from bot.ports.decisions import DecisionFeed
+from bot.ports.store import Inbox, InboxState, Outbox, Subject, Unfinished
+from bot.runtime.batches import Batches, Parts
+from bot.runtime.lanes import Lanes
+from bot.runtime.rates import Rates
+from bot.runtime.reports import Reports
+from bot.runtime.work import Work, place_of
+from bot.runtime.worker import Worker
+from bot.texts.codes import Notice
+from policy.audience import settings_of
+from policy.bursts import settle, waits
+from policy.decision import Decision, Outcome
+from policy.event import Kind, Memory, Original
+from policy.participation import admit
+from policy.reasons import Reason
+from policy.ruleset import ChannelPolicy, Policy
+
+log = get_logger(__name__)
+
+REVISIT_S = 1.0
+"""How often events that wait for the bot's own identity are looked at again (PART-14)."""
+
+
+class Gateway:
+    """Takes arrivals in and decides them, in the order of each lane."""
+
+    def __init__(
+        self,
+        *,
+        policy: Callable[[], Policy],
+        inbox: Inbox,
+        outbox: Outbox,
+        channels: Mapping[str, Channel],
+        worker: Worker,
+        reports: Reports,
+        feed: DecisionFeed,
+        clock: Callable[[], datetime],
+    ) -> None:
+        """Args: channels: by account."""
+        self._policy = policy
+        self._inbox = inbox
+        self._outbox = outbox
+        self._channels = channels
+        self._worker = worker
+        self._reports = reports
+        self._feed = feed
+        self._clock = clock
+        self._first_start: dict[str, datetime] = {}
+        self._rates = Rates()
+        self._lanes: Lanes[tuple[Stored, Unfinished | None]] = Lanes("lane", self._decide)
+        self._batches = Batches(clock=clock, due=self._settle)
+        self._unidentified: list[Stored] = []
+        self._revisiting: asyncio.Task[None] | None = None
+
+    async def start(self, account: str) -> None:
+        """Take up what an earlier process left undone, before new events come in (DUR-3, PART-12)."""
+        self._first_start[account] = await self._inbox.started(account, now=self._clock())
+        for row in await self._inbox.unfinished(account):
+            self._lanes.push(row.stored.arrival.lane, (row.stored, row))
+
+    async def accept(self, account: str, arrivals: Sequence[Arrival]) -> None:
+        """Store arrivals; they are durable when this returns (DUR-1). See :class:`bot.ports.channel.Accept`."""
+        for stored in await self._inbox.put(account, arrivals):
+            self._lanes.push(stored.arrival.lane, (stored, None))
+
+    async def idle(self) -> None:
+        """Return when nothing is being judged; open batches that are not due don't count."""
+        await self._lanes.idle()
+        await self._batches.idle()
+
+    @property
+    def open_batches(self) -> int:
+        """How many batches wait to be quiet."""
+        return len(self._batches)
+
+    async def close(self) -> None:
+        """Stop judging. What is not decided stays in the inbox."""
+        if self._revisiting is not None:
+            self._revisiting.cancel()
+            await asyncio.gather(self._revisiting, return_exceptions=True)
+        await self._lanes.close()
+        await self._batches.close()
+
+    # deciding
+
+    async def _decide(self, item: tuple[Stored, Unfinished | None]) -> None:
+        stored, row = item
+        reading = self._channels[stored.account].read(stored)
+        if row is not None and row.state is InboxState.DECIDED and row.decision is not None:
+            await self._resume(stored, reading, row)
+            return
+        now = self._clock()
+        event = reading.event
+        policy = self._policy()
+        settings = settings_of(policy, event.destination, chat=event.chat, person=event.sender)
+        memory = await self._memory(reading, now)
+        decision = admit(policy, event, memory, now=now)
+        joined = decision.outcome is not Outcome.RESPOND and not waits(decision) and self._joins(decision, reading)
+        if joined:
+            decision = _deferred(decision)
+        if row is not None and row.state is InboxState.DEFERRED:
+            await self._again(stored, reading, decision, settings, now)
+            return
+        batch = self._batches.key(event) if waits(decision) else None
+        keep = None
+        if decision.observe and settings.observation is not None and event.text:
+            keep = (event.text, now + settings.observation.retention)
+        await self._inbox.decide(
+            stored,
+            _subject(reading),
+            decision,
+            now=now,
+            batch=batch,
+            observe=keep,
+            set_aside=decision.reason is Reason.MALFORMED,
+        )
+        self._tell(reading, decision)
+        await self._act(stored, reading, decision, settings, now)
+
+    def _joins(self, decision: Decision, reading: Reading) -> bool:
+        """A later part of an open batch needs no consent of its own, but every gate before consent (PART-8)."""
+        return decision.reason in (Reason.NO_ADDRESS, Reason.NO_SUBSTANCE) and self._batches.takes(reading.event)
+
+    async def _memory(self, reading: Reading, now: datetime) -> Memory:
+        event = reading.event
+        account = event.destination.account
+        first_start = self._first_start.get(account)
+        if event.kind is Kind.EDIT and event.message is not None:
+            original = await self._inbox.original(event.destination, event.message)
+        else:
+            original = Original.UNSEEN
+        channel = str(event.destination.room)
+        return Memory(
+            first_start=first_start,
+            original=original,
+            person_requests=self._rates.count(channel, event.sender, now=now),
+            channel_requests=self._rates.count(channel, None, now=now),
+        )
+
+    # acting
+
+    async def _act(
+        self,
+        stored: Stored,
+        reading: Reading,
+        decision: Decision,
+        settings: ChannelPolicy,
+        now: datetime,
+    ) -> None:
+        event = reading.event
+        if reading.migration is not None:
+            await self._migrate(reading, reading.migration, now)
+        if event.kind is Kind.REDACTION and event.message is not None:
+            await self._withdraw(reading, event.message, now)
+        if decision.outcome is Outcome.RESPOND:
+            self._hand_over(Work(decision=decision, parts=((stored, reading),)), now)
+        elif decision.outcome is Outcome.DEFER:
+            if waits(decision):
+                self._batches.add(stored, reading, settings.burst)
+            else:
+                self._wait_for_identity(stored)
+        elif decision.reason is Reason.MALFORMED:
+            log.warning("event_set_aside", platform=event.destination.platform)
+            await self._reports.tell(Notice.POISON)
+
+    async def _again(
+        self,
+        stored: Stored,
+        reading: Reading,
+        decision: Decision,
+        settings: ChannelPolicy,
+        now: datetime,
+    ) -> None:
+        """A deferred event is looked at again: after a restart, or because the bot knows itself by now."""
+        if decision.outcome is Outcome.DEFER:
+            if waits(decision):
+                self._batches.add(stored, reading, settings.burst)
+            else:
+                self._wait_for_identity(stored)
+            return
+        await self._inbox.settle([stored.id], decision, now=now)
+        self._tell(reading, decision)
+        if decision.outcome is Outcome.RESPOND:
+            self._hand_over(Work(decision=decision, parts=((stored, reading),)), now)
+
+    async def _settle(self, parts: Parts) -> None:
+        """A batch is whole: one decision for all its parts, one piece of work."""
+        now = self._clock()
+        judged = [(reading.event, await self._memory(reading, now)) for _, reading in parts]
+        decision = settle(self._policy(), judged, now=now)
+        await self._inbox.settle([stored.id for stored, _ in parts], decision, now=now)
+        for _, reading in parts:
+            self._tell(reading, decision)
+        if decision.outcome is Outcome.RESPOND:
+            self._hand_over(Work(decision=decision, parts=tuple(parts)), now)
+
+    async def _resume(self, stored: Stored, reading: Reading, row: Unfinished) -> None:
+        """Work that an earlier process has not finished: the decision stands, the agent is asked again (DUR-3)."""
+        if row.decision is None:
+            return
+        members = [(member, self._channels[member.account].read(member)) for member in row.members]
+        self._worker.submit(Work(decision=row.decision, parts=((stored, reading), *members)))
+
+    def _hand_over(self, work: Work, now: datetime) -> None:
+        event = work.reading.event
+        if event.kind is not Kind.TAP and not work.decision.control:
+            self._rates.note(str(event.destination.room), event.sender, now=now)
+        self._worker.submit(work)
+
+    async def _migrate(self, reading: Reading, migration: Migration, now: datetime) -> None:
+        """IDENT-4: noted once; the new id stays unknown until an operator lists it in the policy."""
+        account = reading.event.destination.account
+        if await self._outbox.moved(account, migration.old, migration.new, now=now):
+            old = f"{account}:{migration.old}"
+            await self._reports.tell(Notice.CHANNEL_MOVED, old=old, new=f"{account}:{migration.new}")
+
+    async def _withdraw(self, reading: Reading, message: str, now: datetime) -> None:
+        """PART-18, PART-9: what is deleted there is erased here, and does not start any more."""
+        event = reading.event
+        await self._inbox.withdraw(event.destination, message, now=now)
+        gone = self._batches.withdraw(message, event)
+        await self._worker.withdraw(place_of(reading), message, gone)
+
+    def _wait_for_identity(self, stored: Stored) -> None:
+        self._unidentified.append(stored)
+        if self._revisiting is None or self._revisiting.done():
+            self._revisiting = asyncio.create_task(self._revisit(), name="revisit")
+
+    async def _revisit(self) -> None:
+        while self._unidentified:
+            await asyncio.sleep(REVISIT_S)
+            ready = [s for s in self._unidentified if self._channels[s.account].read(s).event.identity_known]
+            for stored in ready:
+                self._unidentified.remove(stored)
+                row = Unfinished(stored=stored, state=InboxState.DEFERRED, decision=None, batch=None, attempts=0)
+                self._lanes.push(stored.arrival.lane, (stored, row))
+
+    def _tell(self, reading: Reading, decision: Decision) -> None:
+        event = reading.event
+        events_decided(event.destination.platform, decision.outcome.value, decision.reason.value)
+        self._feed.decided(event.destination, event.message, decision)
+
+
+def _deferred(decision: Decision) -> Decision:
+    return replace(decision, outcome=Outcome.DEFER, reason=Reason.BURST_PART, observe=False)
+
+
+def _subject(reading: Reading) -> Subject:
+    event = reading.event
+    return Subject(
+        destination=event.destination,
+        message=event.message,
+        sender=event.sender,
+        sent_at=event.sent_at,
+        chat=event.chat.value,
+        kind=event.kind.value,
+    )

@@ -1,0 +1,93 @@
+"""The policy in force: read once, replaced whole or not at all (OPS-1)."""
+
+import asyncio
+import contextlib
+import hashlib
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from bot.observability.log import get_logger
+from policy.errors import PolicyError
+from policy.ruleset import Policy
+
+log = get_logger(__name__)
+Load = Callable[[str], Policy]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Loaded:
+    """A new policy is in force."""
+
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refused:
+    """The file can't hold; the policy before it stays in force. ``problems`` is for the log and the admin."""
+
+    problems: str
+
+
+class PolicyInForce:
+    """Holds the policy and watches its file.
+
+    INVARIANT: ``current`` is always a policy that was checked whole; there is no moment without one.
+    """
+
+    def __init__(self, path: Path, load: Load) -> None:
+        """Args: load: turns the file's text into a policy.
+
+        Raises:
+            PolicyError: the file can't hold; nothing starts.
+            OSError: it can't be read.
+        """
+        self._path = path
+        self._load = load
+        text = path.read_text(encoding="utf-8")
+        self._seen = _digest(text)
+        self._current = load(text)
+        self._wake = asyncio.Event()
+
+    def __call__(self) -> Policy:
+        """The policy in force now."""
+        return self._current
+
+    def poke(self) -> None:
+        """Look at the file now (SIGHUP)."""
+        self._seen = ""
+        self._wake.set()
+
+    def refresh(self) -> Loaded | Refused | None:
+        """Read the file if it has changed; None where it has not."""
+        try:
+            text = self._path.read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            if self._seen == "unreadable":
+                return None
+            self._seen = "unreadable"
+            return Refused(problems=f"{self._path.name} can't be read: {type(error).__name__}")
+        digest = _digest(text)
+        if digest == self._seen:
+            return None
+        self._seen = digest
+        try:
+            policy = self._load(text)
+        except PolicyError as error:
+            return Refused(problems=str(error))
+        self._current = policy
+        return Loaded(digest=digest)
+
+    async def watch(self, tell: Callable[[Loaded | Refused], Awaitable[None]], *, every_s: float = 1.0) -> None:
+        """Follow the file until cancelled; ``tell`` hears of each change."""
+        while True:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._wake.wait(), every_s)
+            self._wake.clear()
+            change = self.refresh()
+            if change is not None:
+                await tell(change)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

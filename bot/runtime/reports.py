@@ -1,0 +1,71 @@
+"""What operators are told (OUT-8).
+
+On verified internal channels that the policy marks with ``reports``, nowhere else.
+"""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from bot.deliveries.dispatcher import Dispatcher
+from bot.deliveries.door import Door, Place
+from bot.model.output import Final
+from bot.observability.log import get_logger
+from bot.ports.channel import Channel, Reply
+from bot.ports.store import NewPart, Outbox
+from bot.texts.codes import Notice
+from bot.texts.words import Words
+from policy.boundary import Basis, Speech
+from policy.event import Chat
+from policy.ruleset import Policy
+
+log = get_logger(__name__)
+
+
+class Reports:
+    """Sends notices to the internal channels of the policy in force."""
+
+    def __init__(
+        self,
+        *,
+        policy: Callable[[], Policy],
+        channels: Mapping[str, Channel],
+        outbox: Outbox,
+        dispatcher: Dispatcher,
+        door: Door,
+        clock: Callable[[], datetime],
+    ) -> None:
+        """Args: channels: by account."""
+        self._policy = policy
+        self._channels = channels
+        self._outbox = outbox
+        self._dispatcher = dispatcher
+        self._door = door
+        self._clock = clock
+
+    async def tell(self, notice: Notice, **values: str | int) -> int:
+        """Tell every channel of reports; returns how many were told. Where none is, the log has it."""
+        told = 0
+        for destination, settings in self._policy().channels.items():
+            channel = self._channels.get(destination.account)
+            if channel is None or not settings.reports or not settings.audience.trusted:
+                continue
+            words = Words(settings.language).say(notice, **values)
+            place = Place(destination=destination, chat=Chat.GROUP, person=None)
+            parts = [
+                NewPart(
+                    lane=channel.lane(destination),
+                    part=part,
+                    audience=settings.audience,
+                    basis=Basis.REPORT,
+                    person=None,
+                    chat=Chat.GROUP.value,
+                    event_id=None,
+                )
+                for part in channel.present(Speech.REPORT, Final(text=words), to=Reply(destination=destination))
+                if self._door.verdict(part, place, Basis.REPORT) is None
+            ]
+            self._dispatcher.enqueue(await self._outbox.put(parts, now=self._clock()))
+            told += bool(parts)
+        if not told:
+            log.warning("report_without_channel", notice=notice.value)
+        return told

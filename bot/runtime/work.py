@@ -1,0 +1,36 @@
+"""One piece of work: a request that has passed every gate and waits for its agent."""
+
+from dataclasses import dataclass
+
+from bot.deliveries.door import Place
+from bot.model.inbound import Reading, Stored
+from policy.decision import Decision
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Work:
+    """Attributes: parts: its events in message order, the first carries the row; usually one."""
+
+    decision: Decision
+    parts: tuple[tuple[Stored, Reading], ...]
+
+    @property
+    def event_id(self) -> int:
+        """The inbox row that carries the work."""
+        return self.parts[0][0].id
+
+    @property
+    def reading(self) -> Reading:
+        """The reading of the row that carries the work."""
+        return self.parts[0][1]
+
+    @property
+    def place(self) -> Place:
+        """Where it was asked."""
+        return place_of(self.reading)
+
+
+def place_of(reading: Reading) -> Place:
+    """Where an event happened."""
+    event = reading.event
+    return Place(destination=event.destination, chat=event.chat, person=event.sender)

@@ -1,0 +1,424 @@
+"""From a request to its answer.
+
+Asks the agent, brings what it says to the door, and finishes the work (AGENT-5, OUT-7).
+
+One request of a conversation at a time, in order; conversations side by side. The final answer enters the outbox in
+the same transaction that finishes the work, so a restart either asks the agent again or finds the answer waiting
+(DUR-3).
+"""
+
+import asyncio
+import contextlib
+import uuid
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from typing import assert_never
+
+from bot.deliveries.dispatcher import Dispatcher
+from bot.deliveries.door import Door, Place
+from bot.model.errors import AgentError, ChannelError
+from bot.model.inbound import Material, Reading
+from bot.model.output import Final, Fragment, Operational, Progress, SafeError, Silence
+from bot.model.part import Action, Part
+from bot.model.request import Attachment, ContextItem, Request
+from bot.observability.log import get_logger
+from bot.observability.metrics import agent_run, part_withheld
+from bot.ports.agent import Agent
+from bot.ports.channel import Channel, Reply
+from bot.ports.store import Inbox, Journal, NewPart, Outbox
+from bot.runtime.lanes import Lanes
+from bot.runtime.reports import Reports
+from bot.runtime.signs import Stream, Typing
+from bot.runtime.work import Work
+from bot.texts.codes import Failure, Notice
+from bot.texts.words import Words
+from policy.boundary import Basis, Speech, Withheld
+from policy.decision import Audience
+from policy.event import Kind
+from policy.ruleset import ChannelPolicy, Policy
+
+log = get_logger(__name__)
+
+NAMESPACE = uuid.UUID("5b0c6a0e-8f5e-5d0c-9a57-0d15c4ee7000")
+OBSERVED_LIMIT = 50
+
+
+class Worker:
+    """Runs agents for admitted requests."""
+
+    def __init__(
+        self,
+        *,
+        policy: Callable[[], Policy],
+        agents: Mapping[str, Agent],
+        default_agent: str,
+        channels: Mapping[str, Channel],
+        inbox: Inbox,
+        outbox: Outbox,
+        journal: Journal,
+        dispatcher: Dispatcher,
+        door: Door,
+        reports: Reports,
+        clock: Callable[[], datetime],
+        at_once: int = 64,
+        longest_s: float = 300.0,
+        file_limit_bytes: int = 20 * 2**20,
+    ) -> None:
+        """Args: at_once: agents that may run side by side. longest_s: no run takes longer, whatever its agent allows."""
+        self._policy = policy
+        self._agents = agents
+        self._default_agent = default_agent
+        self._channels = channels
+        self._inbox = inbox
+        self._outbox = outbox
+        self._journal = journal
+        self._dispatcher = dispatcher
+        self._door = door
+        self._reports = reports
+        self._clock = clock
+        self._places = asyncio.Semaphore(at_once)
+        self._longest_s = longest_s
+        self._file_limit_bytes = file_limit_bytes
+        self._lanes: Lanes[Work] = Lanes("work", self._run)
+        self._control: Lanes[Work] = Lanes("control", self._run_control)
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._taps: dict[int, str] = {}
+
+    def submit(self, work: Work) -> None:
+        """A request that has passed every gate and whose decision is recorded."""
+        conversation = str(work.place.destination)
+        if work.decision.control or work.reading.event.kind is Kind.TAP:
+            self._control.push(conversation, work)  # never queued behind an agent (PART-8)
+        else:
+            self._lanes.push(conversation, work)
+
+    async def withdraw(self, place: Place, message: str, rows: Sequence[int]) -> None:
+        """The request was deleted before its agent started: it does not start (PART-18)."""
+        conversation = str(place.destination)
+
+        def is_it(work: Work) -> bool:
+            return any(reading.event.message == message for _, reading in work.parts)
+
+        for work in self._lanes.drop(conversation, is_it):
+            await self._inbox.finish(work.event_id, [], outcome="withdrawn", now=self._clock())
+        for row in rows:
+            await self._inbox.finish(row, [], outcome="withdrawn", now=self._clock())
+
+    async def idle(self) -> None:
+        """Return when no request is waiting or running."""
+        await self._lanes.idle()
+        await self._control.idle()
+
+    async def close(self, *, grace_s: float) -> None:
+        """Let running agents end for ``grace_s`` seconds; the rest is asked again by the next process."""
+        closing = asyncio.gather(self._lanes.close(), self._control.close())
+        try:
+            await asyncio.wait_for(closing, grace_s)
+        except TimeoutError:
+            await self._lanes.cancel()
+            await self._control.cancel()
+
+    # an agent's run
+
+    async def _run(self, work: Work) -> None:
+        async with self._places:
+            conversation = str(work.place.destination)
+            task = asyncio.create_task(self._answer(work), name="answer")
+            self._running[conversation] = task
+            try:
+                await asyncio.wait({task})
+            except asyncio.CancelledError:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                raise
+            finally:
+                self._running.pop(conversation, None)
+            if task.cancelled():
+                await self._inbox.finish(work.event_id, [], outcome="stopped", now=self._clock())
+            elif (error := task.exception()) is not None:
+                raise error
+
+    async def _answer(self, work: Work) -> None:
+        place = work.place
+        channel = self._channels[place.destination.account]
+        settings = self._door.settings(place)
+        material = _merged(channel, work)
+        to = _reply_to(work)
+        agent = self._agents.get(settings.agent or self._default_agent)
+        language = self._language(work, material, settings)
+        if agent is None:
+            log.error("no_such_agent")
+            await self._finish(work, SafeError(failure=Failure.UNAVAILABLE), to, language, None)
+            return
+        request = await self._request(work, material, settings, agent.name, language)
+        files = _Files(channel, request.attachments, self._file_limit_bytes)
+        stream = Stream(channel, self._dispatcher, place, to, settings.streaming, key=request.id)
+        async with Typing(channel, self._dispatcher, place, to):
+            result = await self._listen(agent, request, files, stream, work, to)
+        if isinstance(result, Silence) and stream.text:
+            result = Final(text=stream.text)  # it was said already, fragment by fragment
+        await self._finish(work, result, to, language, stream.message)
+
+    async def _listen(
+        self,
+        agent: Agent,
+        request: Request,
+        files: "_Files",
+        stream: Stream,
+        work: Work,
+        to: Reply,
+    ) -> Final | SafeError | Silence:
+        """Hear the agent out, until it ends or its time is over."""
+        try:
+            async with asyncio.timeout(self._longest_s):
+                async with contextlib.aclosing(agent.run(request, files)) as outputs:
+                    async for output in outputs:
+                        match output:
+                            case Fragment(text=text):
+                                await stream.grow(text)
+                            case Progress(text=text):
+                                await self._say(Speech.PROGRESS, text, work, to)
+                            case Operational(text=text):
+                                await self._say(Speech.OPERATIONAL, text, work, to)
+                            case Final() | SafeError() | Silence():
+                                agent_run(agent.name, type(output).__name__.lower())
+                                return output
+                            case _:
+                                assert_never(output)
+        except TimeoutError:
+            agent_run(agent.name, "timeout")
+            return SafeError(failure=Failure.TIMEOUT)
+        except ChannelError:
+            agent_run(agent.name, "attachment")
+            return SafeError(failure=Failure.ATTACHMENT_UNREADABLE)
+        except AgentError as error:
+            agent_run(agent.name, "error")
+            log.warning("agent_failed", agent=agent.name, error=type(error).__name__)
+            return SafeError(failure=Failure.UNAVAILABLE)
+        except Exception as error:  # noqa: BLE001 - an agent may be wrong in any way (AGENT-5)
+            agent_run(agent.name, "crash")
+            log.error("agent_crashed", agent=agent.name, error=type(error).__name__)
+            return SafeError(failure=Failure.UNAVAILABLE)
+        return Silence()
+
+    async def _request(
+        self,
+        work: Work,
+        material: Material,
+        settings: ChannelPolicy,
+        agent: str,
+        language: str,
+    ) -> Request:
+        event = work.reading.event
+        person = self._policy().person(event.sender)
+        context = [
+            ContextItem(kind=kind, text=text)
+            for kind, text in (
+                ("sender_name", material.sender_name),
+                ("channel_title", material.channel_title),
+                ("quoted", material.quoted),
+            )
+            if text
+        ]
+        if settings.observation is not None and agent in settings.observation.readers:  # PART-9: readers only
+            kept = await self._inbox.observed(event.destination, limit=OBSERVED_LIMIT, now=self._clock())
+            context += [ContextItem(kind="observed", text=one.text, sender=one.sender, at=one.at) for one in kept]
+        return Request(
+            id=_request_id(work),
+            attempt=await self._inbox.attempt(work.event_id),
+            destination=event.destination,
+            audience=settings.audience,
+            asked_at=event.sent_at,
+            person=None if person is None else person.id,
+            language=language,
+            text=material.text,
+            command=None if event.command is None else event.command.name,
+            tap=self._taps.pop(work.event_id, None),
+            attachments=material.attachments,
+            context=tuple(context),
+        )
+
+    def _language(self, work: Work, material: Material, settings: ChannelPolicy) -> str:
+        person = self._policy().person(work.reading.event.sender)
+        if person is not None and person.language is not None:
+            return person.language
+        return material.language or settings.language
+
+    # what comes of it
+
+    async def _say(self, speech: Speech, text: str, work: Work, to: Reply) -> None:
+        """A note on the way; it is dropped where the audience may not have it (OUT-3)."""
+        channel = self._channels[to.destination.account]
+        parts = self._allowed(work, channel.present(speech, Final(text=text), to=to))
+        if parts:
+            self._dispatcher.enqueue(await self._outbox.put(parts, now=self._clock()))
+
+    async def _finish(
+        self,
+        work: Work,
+        result: Final | SafeError | Silence,
+        to: Reply,
+        language: str,
+        streamed: str | None,
+    ) -> None:
+        """The end of the work: its last parts and the end itself are one transaction."""
+        channel = self._channels[to.destination.account]
+        words = Words(language)
+        match result:
+            case Final():
+                parts = channel.present(Speech.FINAL, result, to=to)
+                outcome = "answered"
+                verdicts = {self._door.verdict(part, work.place, Basis.REQUEST) for part in parts}
+                if verdicts - {None, Withheld.EMPTY}:  # one part may not leave: none does
+                    outcome = "withheld"
+                    parts = channel.present(Speech.SAFE_ERROR, Final(text=words.say(Failure.WITHHELD)), to=to)
+                elif None not in verdicts:
+                    parts, outcome = (), "silent"
+            case SafeError(failure=failure):
+                parts = channel.present(Speech.SAFE_ERROR, Final(text=words.say(failure)), to=to)
+                outcome = "safe_error"
+            case Silence():
+                parts, outcome = (), "silent"
+            case _:
+                assert_never(result)
+        settings = self._door.settings(work.place)
+        if outcome == "silent" and settings.never_silent_ack and settings.audience is Audience.INTERNAL:
+            words_of_ack = Final(text=words.say(Notice.ACKNOWLEDGED))  # PART-10
+            parts, outcome = channel.present(Speech.ACKNOWLEDGEMENT, words_of_ack, to=to), "acknowledged"
+        if streamed is not None and parts:
+            parts = channel.present_rest(parts, message=streamed)
+        waiting = await self._inbox.finish(
+            work.event_id,
+            self._allowed(work, parts),
+            outcome=outcome,
+            now=self._clock(),
+        )
+        self._dispatcher.enqueue(waiting)
+        if outcome in ("safe_error", "withheld"):
+            await self._reports.tell(
+                Notice.WITHHELD_REPORT if outcome == "withheld" else Notice.RUN_FAILED,
+                request=_request_id(work)[:8],
+            )
+
+    def _allowed(self, work: Work, parts: Sequence[Part]) -> list[NewPart]:
+        """The parts that may leave, on their way into the outbox; the door looks again before each is sent."""
+        place = work.place
+        settings = self._door.settings(place)
+        channel = self._channels[place.destination.account]
+        allowed: list[NewPart] = []
+        for part in parts:
+            withheld = self._door.verdict(part, place, Basis.REQUEST)
+            if withheld is not None:
+                part_withheld(withheld.value)
+                continue
+            allowed.append(
+                NewPart(
+                    lane=channel.lane(part.destination),
+                    part=part,
+                    audience=settings.audience,
+                    basis=Basis.REQUEST,
+                    person=place.other_side,
+                    chat=place.chat.value,
+                    event_id=work.event_id,
+                    unclear=settings.unclear_sends.value,
+                ),
+            )
+        return allowed
+
+    # control commands and taps
+
+    async def _run_control(self, work: Work) -> None:
+        place = work.place
+        channel = self._channels[place.destination.account]
+        material = channel.material(work.reading)
+        to = _reply_to(work)
+        words = Words(self._language(work, material, self._door.settings(place)))
+        if work.reading.event.kind is Kind.TAP:
+            await self._tap(work, material, to, words)
+            return
+        command = work.reading.event.command
+        if command is not None and command.name in ("stop", "cancel"):
+            notice = Notice.STOPPED if await self._stop(place) else Notice.NOTHING_TO_STOP
+        else:
+            notice = Notice.COMMAND_NOT_HERE
+        parts = channel.present(Speech.FINAL, Final(text=words.say(notice)), to=to)
+        waiting = await self._inbox.finish(
+            work.event_id,
+            self._allowed(work, parts),
+            outcome="control",
+            now=self._clock(),
+        )
+        self._dispatcher.enqueue(waiting)
+
+    async def _stop(self, place: Place) -> bool:
+        """Stop what runs and what waits in this conversation."""
+        conversation = str(place.destination)
+        dropped = self._lanes.drop(conversation, lambda _work: True)
+        for work in dropped:
+            await self._inbox.finish(work.event_id, [], outcome="stopped", now=self._clock())
+        task = self._running.get(conversation)
+        if task is not None:
+            task.cancel()
+        return task is not None or bool(dropped)
+
+    async def _tap(self, work: Work, material: Material, to: Reply, words: Words) -> None:
+        """A button: its token says what it stands for; a token that we did not make for this place says nothing."""
+        channel = self._channels[to.destination.account]
+        tapped = None
+        if material.tap_token is not None:
+            tapped = await self._outbox.tapped(to.destination.account, material.tap_token)
+        valid = tapped is not None and tapped.destination.room == to.destination.room
+        if material.tap_id is not None:
+            text = "" if valid else words.say(Notice.TAP_STALE)
+            answer = channel.answer_tap(material.tap_id, text, to=to)
+            if answer is not None:
+                await self._dispatcher.show(answer, work.place)
+        if not valid or tapped is None:
+            await self._inbox.finish(work.event_id, [], outcome="control", now=self._clock())
+            return
+        self._taps[work.event_id] = tapped.value
+        self._lanes.push(str(work.place.destination), work)
+
+
+class _Files:
+    """The files of one request (see :class:`bot.ports.agent.Files`)."""
+
+    def __init__(self, channel: Channel, attachments: Sequence[Attachment], limit_bytes: int) -> None:
+        self._channel = channel
+        self._attachments = frozenset(attachments)
+        self._limit_bytes = limit_bytes
+
+    async def read(self, attachment: Attachment) -> bytes:
+        """Fetch one file of this request."""
+        if attachment not in self._attachments:
+            raise ChannelError("the file does not belong to this request")
+        if attachment.size is not None and attachment.size > self._limit_bytes:
+            raise ChannelError("the file is too large")
+        return await self._channel.fetch(attachment, limit_bytes=self._limit_bytes)
+
+
+def _reply_to(work: Work) -> Reply:
+    event = work.reading.event
+    return Reply(destination=event.destination, message=None if event.kind is Kind.TAP else event.message)
+
+
+def _request_id(work: Work) -> str:
+    """The same at every attempt, in every process."""
+    stored = work.parts[0][0]
+    return uuid.uuid5(NAMESPACE, f"{stored.account}\0{stored.arrival.key}").hex
+
+
+def _merged(channel: Channel, work: Work) -> Material:
+    """A batch as one request: all words and files, in the order of the messages (PART-8)."""
+    materials = [channel.material(reading) for _, reading in work.parts]
+    first = materials[0]
+    if len(materials) == 1:
+        return first
+    return Material(
+        text="\n".join(material.text for material in materials if material.text),
+        attachments=tuple(attachment for material in materials for attachment in material.attachments),
+        sender_name=first.sender_name,
+        channel_title=first.channel_title,
+        quoted=first.quoted,
+        language=first.language,
+    )
