@@ -60,6 +60,47 @@ class Rate:
     channel: int = 60
 
 
+class ContentClass(StrEnum):
+    """What an answer is about (AUTO-1, AUTO-2)."""
+
+    ROUTINE = "routine"
+    PRICES = "prices"
+    CONTRACT = "contract"
+    LEGAL = "legal"
+    PUBLIC_POST = "public_post"
+    UNVERIFIED_CLAIM = "unverified_claim"
+    TECHNICAL_FIGURE = "technical_figure"
+
+
+DRAFT_ONLY = frozenset(ContentClass) - {ContentClass.ROUTINE}
+"""Always filed for an operator; a policy can add to it and never take away (AUTO-2)."""
+
+
+class HardStop(StrEnum):
+    """What is never sent, approval or not; no policy can change it (AUTO-3)."""
+
+    SIGNING = "signing"
+    MOVING_MONEY = "moving_money"
+    ENTERING_CREDENTIALS = "entering_credentials"
+    PUBLISHING_PACKAGES = "publishing_packages"
+    PASSING_ON_INFORMATION = "passing_on_information"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Autonomy:
+    """What may be said without asking.
+
+    Attributes:
+        automatic: routine content may be sent without an operator (AUTO-1); False: every answer is a draft.
+        draft_only: classes that are filed for an operator; always holds all of ``DRAFT_ONLY``.
+        auto_after: a draft may carry a deadline after which it is approved by time (AUTO-7).
+    """
+
+    automatic: bool = True
+    draft_only: frozenset[ContentClass] = DRAFT_ONLY
+    auto_after: bool = False
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ChannelPolicy:
     """What holds in one channel (or one topic or thread of it, where it is listed by itself).
@@ -79,6 +120,7 @@ class ChannelPolicy:
         agent: name of the agent that answers here; None: the default one.
         language: of the gateway's own words, where the platform doesn't tell the person's.
         reports: operational reports go here (OUT-8).
+        autonomy: what may be said here without asking; the tier of the counterparty is already applied.
     """
 
     audience: Audience
@@ -98,6 +140,7 @@ class ChannelPolicy:
     backlog: timedelta = timedelta(hours=1)
     burst: Burst = field(default_factory=Burst)
     rate: Rate = field(default_factory=Rate)
+    autonomy: Autonomy = field(default_factory=Autonomy)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -133,6 +176,7 @@ class Counterparty:
     """An outside organisation; ``protected_terms`` never reach another one (AUTO-5)."""
 
     id: str
+    name: str = field(default="", repr=False)
     tier: int | None = None
     protected_terms: tuple[str, ...] = field(default=(), repr=False)
 
@@ -151,6 +195,12 @@ class Policy:
         called: ids of people by what they are called in a salutation, case folded (PART-2).
         commands: names of commands that are recognised.
         digest: SHA-256 of the file's text, hexadecimal.
+        operators: ids of the people who are operators, in the order of the file.
+        timezone: IANA name of the zone in which the policy's times of day are meant.
+        language: of the gateway's own words where nothing closer says it.
+        agent: name of the agent that answers where a channel names none; None: the configuration's default.
+        approvers: groups of operators who may decide, by name (APPR-1).
+        tiers: what is draft-only by the tier of a counterparty, in addition; already applied in ``channels`` (AUTO-2).
     """
 
     channels: Mapping[Destination, ChannelPolicy]
@@ -164,6 +214,12 @@ class Policy:
     commands: frozenset[str] = frozenset()
     counterparties: Mapping[str, Counterparty] = field(default_factory=dict)
     digest: str = ""
+    operators: tuple[str, ...] = ()
+    timezone: str = "UTC"
+    language: str = "en"
+    agent: str | None = None
+    approvers: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    tiers: Mapping[int, frozenset[ContentClass]] = field(default_factory=dict)
 
     def channel(self, destination: Destination) -> ChannelPolicy:
         """What holds at a destination that is no one-to-one chat (IDENT-2).

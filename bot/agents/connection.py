@@ -118,7 +118,7 @@ class Answer:
         return bytes(whole)
 
     def close(self) -> None:
-        """Drop the connection, unless all has been read and it can be used again."""
+        """Drop the connection; what the other side still sends goes nowhere."""
         self._response.close()
 
 
@@ -155,6 +155,7 @@ class Connection:
         """
         if self._session is None or self._session.closed:
             self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(force_close=True),  # one kept alive may be dead: a repeat nobody needs
                 cookie_jar=aiohttp.DummyCookieJar(),
                 timeout=aiohttp.ClientTimeout(total=None),
                 auto_decompress=False,

@@ -3,11 +3,14 @@
 Both are bounded: a sender that never ends its line, or its event, is refused and not collected.
 """
 
+import re
 from collections.abc import Iterator
 
 from bot.model.errors import AgentError
 
 _BOM = b"\xef\xbb\xbf"
+_ANY_END = re.compile(rb"\r\n|\n|\r")
+_LF_END = re.compile(rb"\r?\n")
 
 
 class Lines:
@@ -20,7 +23,7 @@ class Lines:
 
     def __init__(self, *, longest: int, bare_cr: bool) -> None:
         self._longest = longest
-        self._bare_cr = bare_cr
+        self._ends = _ANY_END if bare_cr else _LF_END
         self._rest = bytearray()
         self._searched = 0
         self._first = True
@@ -48,18 +51,14 @@ class Lines:
 
     def _end(self) -> tuple[int, int] | None:
         """Where the first line stops and where the next one starts."""
-        newline = self._rest.find(b"\n", self._searched)
-        if self._bare_cr:
-            bare = self._rest.find(b"\r", self._searched, newline if newline >= 0 else len(self._rest))
-            if bare >= 0:
-                if bare + 1 == len(self._rest):  # perhaps half of CR LF: the next chunk tells
-                    self._searched = bare
-                    return None
-                return bare, bare + (2 if self._rest[bare + 1] == 0x0A else 1)
-        if newline < 0:
-            self._searched = len(self._rest)
+        found = self._ends.search(self._rest, self._searched)
+        if found is None:
+            self._searched = max(len(self._rest) - 1, 0)  # a CR there may be half of CR LF
             return None
-        return (newline - 1 if self._rest[newline - 1 : newline] == b"\r" else newline), newline + 1
+        if found[0] == b"\r" and found.end() == len(self._rest):  # the same: the next chunk tells
+            self._searched = found.start()
+            return None
+        return found.span()
 
     def _decoded(self, line: bytes) -> str:
         if len(line) > self._longest:

@@ -7,6 +7,7 @@ that an agent may be newer than the gateway. Errors name the field, never its co
 
 import base64
 import binascii
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, Literal, assert_never
@@ -46,7 +47,7 @@ class CardModel(_Read):
 
     title: str = ""
     rows: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = []
-    buttons: list[ButtonModel] = []
+    buttons: Sequence[ButtonModel] = ()
 
     def card(self) -> Card:
         """The card.
@@ -114,8 +115,7 @@ def request_document(request: Request, contents: Sequence[bytes | str | None] = 
             "text": request.text,
             "context": context_documents(request),
             "attachments": [
-                _attachment(attachment, content)
-                for attachment, content in zip(request.attachments, given, strict=True)
+                _attachment(attachment, content) for attachment, content in zip(request.attachments, given, strict=True)
             ],
         },
     }
@@ -132,6 +132,11 @@ def context_documents(request: Request) -> list[dict[str, Any]]:
         }
         for item in request.context
     ]
+
+
+def encode_json(document: Any) -> bytes:
+    """A document as UTF-8; half of a surrogate pair, which some clients send, becomes a question mark."""
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":")).encode(errors="replace")
 
 
 def parse_json(data: bytes | str) -> Any:

@@ -14,12 +14,13 @@ from bot.model.inbound import Arrival, Migration, Reading, Stored
 from bot.observability.log import get_logger
 from bot.observability.metrics import events_decided
 from bot.ports.channel import Channel
-from bot.ports.decisions import DecisionFeed
+from bot.ports.decisions import Ruling
 from bot.ports.store import Inbox, InboxState, Outbox, Subject, Unfinished
 from bot.runtime.batches import Batches, Parts
 from bot.runtime.lanes import Lanes
 from bot.runtime.rates import Rates
 from bot.runtime.reports import Reports
+from bot.runtime.rulings import Rulings
 from bot.runtime.work import Work, place_of
 from bot.runtime.worker import Worker
 from bot.texts.codes import Notice
@@ -49,7 +50,7 @@ class Gateway:
         channels: Mapping[str, Channel],
         worker: Worker,
         reports: Reports,
-        feed: DecisionFeed,
+        rulings: Rulings,
         clock: Callable[[], datetime],
     ) -> None:
         """Args: channels: by account."""
@@ -59,7 +60,7 @@ class Gateway:
         self._channels = channels
         self._worker = worker
         self._reports = reports
-        self._feed = feed
+        self._rulings = rulings
         self._clock = clock
         self._first_start: dict[str, datetime] = {}
         self._rates = Rates()
@@ -254,7 +255,8 @@ class Gateway:
     def _tell(self, reading: Reading, decision: Decision) -> None:
         event = reading.event
         events_decided(event.destination.platform, decision.outcome.value, decision.reason.value)
-        self._feed.decided(event.destination, event.message, decision)
+        if event.message is not None:
+            self._rulings.publish(Ruling(destination=event.destination, message=event.message, decision=decision))
 
 
 def _deferred(decision: Decision) -> Decision:

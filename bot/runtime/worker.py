@@ -17,17 +17,19 @@ from typing import assert_never
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door, Place
 from bot.model.errors import AgentError, ChannelError
-from bot.model.inbound import Material, Reading
+from bot.model.inbound import Material
 from bot.model.output import Final, Fragment, Operational, Progress, SafeError, Silence
-from bot.model.part import Action, Part
+from bot.model.part import Part
 from bot.model.request import Attachment, ContextItem, Request
 from bot.observability.log import get_logger
 from bot.observability.metrics import agent_run, part_withheld
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel, Reply
+from bot.ports.decisions import Ruling
 from bot.ports.store import Inbox, Journal, NewPart, Outbox
 from bot.runtime.lanes import Lanes
 from bot.runtime.reports import Reports
+from bot.runtime.rulings import Rulings
 from bot.runtime.signs import Stream, Typing
 from bot.runtime.work import Work
 from bot.texts.codes import Failure, Notice
@@ -59,6 +61,7 @@ class Worker:
         dispatcher: Dispatcher,
         door: Door,
         reports: Reports,
+        rulings: Rulings,
         clock: Callable[[], datetime],
         at_once: int = 64,
         longest_s: float = 300.0,
@@ -75,6 +78,7 @@ class Worker:
         self._dispatcher = dispatcher
         self._door = door
         self._reports = reports
+        self._rulings = rulings
         self._clock = clock
         self._places = asyncio.Semaphore(at_once)
         self._longest_s = longest_s
@@ -294,11 +298,26 @@ class Worker:
             now=self._clock(),
         )
         self._dispatcher.enqueue(waiting)
+        self._publish(work, outcome)
         if outcome in ("safe_error", "withheld"):
             await self._reports.tell(
                 Notice.WITHHELD_REPORT if outcome == "withheld" else Notice.RUN_FAILED,
                 request=_request_id(work)[:8],
             )
+
+    def _publish(self, work: Work, outcome: str) -> None:
+        """Those who look at decisions hear what came of this one."""
+        for _, reading in work.parts:
+            event = reading.event
+            if event.message is not None:
+                self._rulings.publish(
+                    Ruling(
+                        destination=event.destination,
+                        message=event.message,
+                        decision=work.decision,
+                        result=outcome,
+                    ),
+                )
 
     def _allowed(self, work: Work, parts: Sequence[Part]) -> list[NewPart]:
         """The parts that may leave, on their way into the outbox; the door looks again before each is sent."""

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 BULLET = "• "
 RULE = "———"
+TAB_WIDTH = 4
+"""Columns of a tab in code: Telegram itself makes one space of it, which would flatten the indentation."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -74,7 +76,7 @@ _INK = re.compile(
 
 
 def is_blank(text: str) -> bool:
-    """Whether nothing in a text can be seen: white space and invisible characters only (OUT-10 counts it as empty)."""
+    """Whether nothing in a text can be seen: white space and invisible characters only."""
     return _INK.search(text) is None
 
 
@@ -93,7 +95,8 @@ def render(markdown: str) -> FormattedText:
         markdown: CommonMark with strikethrough and tables. HTML in it is text.
 
     Returns:
-        The text, of any length (see `splitting`). Text without Markdown in it comes back untouched.
+        The text, of any length (see `splitting`). Text without Markdown in it comes back untouched, and so does
+        Markdown of which nothing would be seen.
     """
     if not (_INLINE_SIGN.search(markdown) or _FIRST_BLOCK_SIGN.match(markdown) or _BLOCK_SIGN.search(markdown)):
         return FormattedText(text=markdown)
@@ -101,7 +104,9 @@ def render(markdown: str) -> FormattedText:
     source = encode(markdown).decode("utf-16-le", "replace").replace("\r\n", "\n").replace("\r", "\n")
     writer = _Writer(lines=source.split("\n"))
     writer.write_blocks(_parser().parse(source))
-    return writer.result()
+    rendered = writer.result()
+    # Definitions that nobody refers to, brackets around nothing: better the source than an answer that vanishes.
+    return FormattedText(text=source) if is_blank(rendered.text) else rendered
 
 
 @cache
@@ -114,7 +119,8 @@ def _parser() -> "MarkdownIt":
             """Take every address for a link, so that a bad one leaves its label and not its brackets."""
             return True
 
-    parser = Parser("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    # What is nested deeper than maxNesting is dropped by the parser; the preset's 20 can be met in earnest.
+    parser = Parser("commonmark", {"html": False, "maxNesting": 100}).enable(["table", "strikethrough"])
     parser.inline.ruler.before("escape", "bare_address", _bare_address)
     return parser
 
@@ -290,7 +296,7 @@ class _Writer:
 
     def _pre(self, token: "Token", content: str, *, language: re.Match[str] | None) -> None:
         """Write a monospace block; an empty one would be an entity without text."""
-        content = content.rstrip("\n")
+        content = content.rstrip("\n").expandtabs(TAB_WIDTH)
         if content.strip():
             self._begin(token, at_margin=True)
             offset = self.position

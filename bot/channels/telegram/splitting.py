@@ -5,10 +5,10 @@ space; else after any line or space, then between two grapheme clusters, and ins
 a part. In a monospace block a part ends after a line; a block that fits into one part is not cut if the part before
 it stays at least a quarter full.
 
-Separators stay where they are, at the end of the part before the cut: the joined texts of the parts equal the original
-(Telegram trims white space around a message by itself, which nobody sees). The only thing left out is a part in which
-nothing can be seen, which Telegram would refuse. Entities are closed at a cut and opened again after it; they don't
-cover the white space at the cut, except for the indentation of code.
+Separators stay where they are, at the end of the part before the cut or, where that is full, at the start of the part
+after it: the joined texts of the parts equal the original (Telegram trims white space around a message by itself). The
+only thing left out is a part in which nothing can be seen, which Telegram would refuse. Entities are closed at a cut
+and opened again after it; they don't cover the white space at the cut, except for the indentation of code.
 """
 
 import re
@@ -190,15 +190,16 @@ class _Cutter:
         """The part ``text[start:end]`` with its share of every entity."""
         text = self._text[start:end]
         base = self._unit(start)
-        # White space at a cut is under no entity; at the ends of the whole text it is as it was.
-        last = end if end == len(self._text) else start + len(text.rstrip())
-        first = 0 if start == 0 else start + len(text) - len(text.lstrip())
-        first_of_code = 0 if start == 0 else start + len(text) - len(text.lstrip("\n"))
+        # White space at a cut is under no entity, but for the indentation of code; at the ends of the whole text it is
+        # as it was.
+        in_block = any(span.start <= start < span.end for span in self._blocks)
+        first = start + len(text) - len(text.lstrip("\n" if in_block else None)) if start else 0
+        last = start + len(text.rstrip()) if end < len(self._text) else end
         entities = []
         for span in self._spans:
             if span.start >= end:
                 break  # in order of offset: the others begin later still
-            left = max(span.start, first_of_code if span.entity.type == "pre" else first)
+            left = max(span.start, first)
             right = min(span.end, last)
             if left < right:
                 offset = self._unit(left)
@@ -236,10 +237,8 @@ def _is_cluster_start(text: str, at: int) -> bool:
     """Whether a cut before ``text[at]`` leaves what readers see as one character whole.
 
     The rules of Unicode's annex 29 as far as the standard library knows the properties: marks, joiners, selectors,
-    skin tones, tags, flags, Hangul syllables, Indic conjuncts, CR LF.
+    skin tones, tags, flags, Hangul syllables, Indic conjuncts, CR LF. ``at`` is neither end of the text.
     """
-    if not 0 < at < len(text):
-        return True
     before, after = text[at - 1], text[at]
     if before < "\u0300" and after < "\u0300":
         return not (before == "\r" and after == "\n")

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import orjson
 
-from tests.servers.botapi.errors import ApiError, conflict
+from tests.servers.botapi.errors import conflict
 
 LONG_POLL_MAX_S: Final = 50
 KEPT_S: Final = 24 * 3600.0
@@ -167,8 +167,3 @@ class UpdateQueue:
         for entry in taken:
             entry.again = False
         return b"[" + b",".join([entry.raw for entry in taken]) + b"]"
-
-
-def closed() -> ApiError:
-    """What a poller gets when the emulator goes away; it never reaches the wire."""
-    return ApiError(502, "Bad Gateway")

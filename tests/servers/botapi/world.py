@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tests.servers.botapi.arguments import Upload
-from tests.servers.botapi.errors import ApiError, bad_request
+from tests.servers.botapi.errors import ApiError, bad_request, forbidden
 
 Message = dict[str, Any]
 Tree = dict[str, Any]
@@ -141,6 +141,46 @@ class World:
             known = self.messages[chat["id"]].get(original.get("message_id", 0))
             if known is None:
                 self.learn(original)
+
+    def open_topic(self, chat: Tree, name: str, creator: Tree | None, thread_id: int | None = None) -> Message:
+        """Open a topic in a forum, or in a private chat that has topics; its first message is its root."""
+        root: Message = {"chat": chat, "date": int(self.now), "is_topic_message": True}
+        if creator is not None:
+            root = {"from": creator, **root}
+        if thread_id is not None:
+            root = {"message_id": thread_id, **root}
+        root["forum_topic_created"] = {"name": name, "icon_color": 0x6FB9F0}
+        root = self.store(chat, root)
+        root["message_thread_id"] = root["message_id"]
+        self.topics[chat["id"]][root["message_id"]] = name
+        return root
+
+    def topic_root(self, chat: Tree, thread_id: int) -> Message:
+        """The first message of a topic, as messages in it show it."""
+        if root := self.messages[chat["id"]].get(thread_id):
+            return {key: value for key, value in root.items() if key != "reply_to_message"}
+        name = self.topics[chat["id"]].get(thread_id, "Topic")
+        created = {"name": name, "icon_color": 0x6FB9F0}
+        return {
+            "message_id": thread_id,
+            "chat": chat,
+            "date": int(self.now),
+            "message_thread_id": thread_id,
+            "is_topic_message": True,
+            "forum_topic_created": created,
+        }
+
+    def close(self, chat_id: int, why: str) -> None:
+        """Close a chat to the bot: ``blocked``, ``kicked``, ``left``, ``deactivated``, ``readonly`` or ``missing``."""
+        kind = self.chat(chat_id)["type"]
+        self.refusals[chat_id] = {
+            "blocked": forbidden("bot was blocked by the user"),
+            "deactivated": forbidden("user is deactivated"),
+            "kicked": forbidden(f"bot was kicked from the {kind} chat"),
+            "left": forbidden(f"bot is not a member of the {kind} chat"),
+            "readonly": bad_request("not enough rights to send text messages to the chat"),
+            "missing": bad_request("chat not found"),
+        }[why]
 
     def group_id(self) -> str:
         """A new media_group_id."""

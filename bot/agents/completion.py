@@ -1,0 +1,141 @@
+"""A chat completion as it grows, in the shape that OpenAI-compatible servers stream or send it.
+
+What the model thought before it spoke is never part of the answer (OUT-4): fields of reasoning are not read, and a
+leading ``<think>`` block is passed over. What the provider says about errors is not read either.
+"""
+
+from typing import Any, Final
+
+from bot.agents.prompt import SILENCE
+from bot.agents.wire import MAX_TEXT, parse_json
+from bot.model import output as out
+from bot.model.errors import AgentError
+from bot.texts.codes import Failure
+
+_THOUGHTS: Final = ("think", "thinking")
+_CUT: Final = {
+    "length": Failure.TOO_LONG,  # half an answer is none: nothing is cut silently
+    "content_filter": Failure.WITHHELD,
+}
+_DONE: Final = "[DONE]"
+_AROUND: Final = " \t\r\n`"
+
+
+class Completion:
+    """Collects one completion."""
+
+    def __init__(self) -> None:
+        self._text = ""
+        self._finish: str | None = None
+        self._failure: Failure | None = None
+        self._done = False
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more is expected."""
+        return self._done or self._finish is not None or self._failure is not None
+
+    @property
+    def growing(self) -> str:
+        """What may be shown while it grows: nothing as long as it may turn out to be a thought or silence."""
+        text = spoken(self._text, whole=False)
+        head = text.strip(_AROUND)
+        return "" if SILENCE.startswith(head[: len(SILENCE)]) else text
+
+    def add(self, data: str) -> None:
+        """Take the data of one server-sent event.
+
+        Raises:
+            AgentError: it is an error of the provider, or no chunk of a completion.
+        """
+        if data.strip() == _DONE:
+            self._done = True
+            return
+        choice = _first_choice(parse_json(data))
+        if choice is not None:
+            self._take(choice, choice.get("delta"))
+
+    def take_whole(self, body: bytes) -> None:
+        """Take a completion that was not streamed.
+
+        Raises:
+            AgentError: it is an error of the provider, or no completion.
+        """
+        choice = _first_choice(parse_json(body))
+        if choice is None:
+            raise AgentError("the provider's answer has no choice")
+        self._take(choice, choice.get("message"))
+        self._done = True
+
+    def outcome(self) -> out.Final | out.SafeError | out.Silence:
+        """What it came to.
+
+        Raises:
+            AgentError: it broke off, or the model called a tool that nobody gave it.
+        """
+        if self._failure is not None:
+            return out.SafeError(failure=self._failure)
+        if not self.ended:
+            raise AgentError("the provider's answer broke off")
+        if self._finish in ("tool_calls", "function_call"):
+            raise AgentError("the model called a tool, and has none")
+        if self._finish is not None and (failure := _CUT.get(self._finish)) is not None:
+            return out.SafeError(failure=failure)
+        text = spoken(self._text, whole=True).strip()
+        if not text or text.strip(_AROUND).startswith(SILENCE):
+            return out.Silence()
+        return out.Final(text=text)
+
+    def _take(self, choice: dict[str, Any], message: Any) -> None:
+        if isinstance(message, dict):
+            self._text += _words(message.get("content")) or _words(message.get("refusal"))
+        finish = choice.get("finish_reason")
+        if isinstance(finish, str) and finish:
+            self._finish = finish
+        if len(self._text) > MAX_TEXT:
+            self._failure = Failure.TOO_LONG
+
+
+def spoken(text: str, *, whole: bool) -> str:
+    """The answer without the thoughts that some models write before it.
+
+    Args:
+        text: so far.
+        whole: nothing more will come.
+    """
+    head = text.lstrip()
+    for name in _THOUGHTS:
+        opening, closing = f"<{name}>", f"</{name}>"
+        if head.startswith(opening) or closing in head:  # templates of some models swallow the opening
+            _, closed, rest = head.rpartition(closing)
+            return rest.lstrip() if closed else ""
+        if not whole and opening.startswith(head):
+            return ""
+    return head
+
+
+def _first_choice(document: Any) -> dict[str, Any] | None:
+    if not isinstance(document, dict):
+        raise AgentError("the provider's answer is not an object")
+    if document.get("error"):
+        raise AgentError("the provider reported an error")
+    choices = document.get("choices")
+    if not isinstance(choices, list):
+        raise AgentError("the provider's answer has no choices")
+    if not choices:
+        return None  # usage and the like
+    if not isinstance(choices[0], dict):
+        raise AgentError("the provider's choice is not an object")
+    return choices[0]
+
+
+def _words(content: Any) -> str:
+    match content:
+        case None:
+            return ""
+        case str():
+            return content
+        case list():
+            return "".join(_words(part.get("text")) for part in content if isinstance(part, dict))
+        case _:
+            raise AgentError("the provider's content is not text")

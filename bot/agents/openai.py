@@ -1,0 +1,203 @@
+"""A model behind an OpenAI-compatible ``/chat/completions``, with streaming (AGENT-3).
+
+It gets the strict prompt and one document of untrusted data (PROMPT-1 to 3). It is asked again only where it has not
+said a word yet. The key goes into one header and nowhere else; what the provider says about an error stays there.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from typing import Any, Final
+
+from bot.agents.completion import Completion
+from bot.agents.connection import AbsentAgentError, Answer, Connection, Patience
+from bot.agents.prompt import ReadAttachment, messages, strict_prompt
+from bot.agents.sse import EventStream
+from bot.agents.wire import encode_json
+from bot.model import output as out
+from bot.model.errors import AgentError, ChannelError, ConfigError
+from bot.model.request import Attachment, Request
+from bot.ports.agent import Files
+from bot.texts.codes import Failure
+
+MAX_ANSWER: Final = 2 << 20
+"""Bytes of an answer in one piece, and of one event."""
+MAX_STREAM: Final = 32 << 20
+"""Bytes of a whole stream; an event is some hundred bytes for a few letters."""
+RETRIES: Final = 2
+MAX_RETRY_AFTER_S: Final = 20.0
+
+_IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+_TEXTS: Final = frozenset({"application/json", "application/xml", "application/yaml", "application/x-yaml"})
+_OURS: Final = frozenset({"model", "messages", "stream", "n"})
+
+
+class OpenAIAgent:
+    """Asks a model for chat completions.
+
+    Args:
+        name: in the configuration.
+        base_url: up to and without ``/chat/completions``, for example ``https://api.example.com/v1``.
+        model: as the server calls it.
+        api_key: sent as a bearer token; None where the server wants none.
+        options: further fields of the request, such as ``temperature`` or ``max_tokens``.
+        stream: ask for a stream; an answer in one piece is understood either way.
+        images: images go to the model.
+        max_image_bytes: of all images of a request.
+        max_text_bytes: of all text files of a request.
+        total_s: seconds of waiting for one answer, tries and pauses included.
+        wait_s: seconds of waiting for its head, and for each further piece.
+        allow_plain_http: to another machine too.
+        pause: waits for some seconds before another try.
+
+    Raises:
+        ConfigError: the address or an option can't be used, or the packaged prompt has been changed.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str,
+        base_url: str,
+        model: str,
+        api_key: str | None = None,
+        options: Mapping[str, Any] | None = None,
+        stream: bool = True,
+        images: bool = False,
+        max_image_bytes: int = 5 << 20,
+        max_text_bytes: int = 100 << 10,
+        total_s: float = 180.0,
+        wait_s: float = 60.0,
+        allow_plain_http: bool = False,
+        pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        if taken := _OURS & set(options or {}):
+            raise ConfigError(f"{', '.join(sorted(taken))}: set by the gateway; take it out of the agent's options")
+        if api_key is not None and not (api_key.isascii() and api_key.isprintable() and api_key.strip()):
+            raise ConfigError("the agent's api key is empty or holds characters that no key has")
+        strict_prompt()  # a changed prompt is found at the start and not at the first request
+        self._name = name
+        self._fields = {**(options or {}), "model": model, "stream": stream}
+        self._images = images
+        self._max_image_bytes = max_image_bytes
+        self._max_text_bytes = max_text_bytes
+        self._total_s = total_s
+        self._wait_s = wait_s
+        self._pause = pause
+        self._connection = Connection(
+            url=f"{base_url.rstrip('/')}/chat/completions",
+            headers={"Accept": "text/event-stream, application/json"}
+            | ({} if api_key is None else {"Authorization": f"Bearer {api_key}"}),
+            stream_limit=MAX_STREAM,
+            allow_plain_http=allow_plain_http,
+        )
+
+    @property
+    def name(self) -> str:
+        """Its name in the configuration."""
+        return self._name
+
+    async def run(self, request: Request, files: Files) -> AsyncGenerator[out.Output, None]:
+        """Ask the model; give its answer while it grows, then whole.
+
+        Raises:
+            AgentError: too slow, not there, too much, or not understood.
+        """
+        read = await self._read(request, files)
+        if isinstance(read, Failure):
+            yield out.SafeError(failure=read)
+            return
+        patience = Patience(total_s=self._total_s, wait_s=self._wait_s)
+        answer = await self._ask(encode_json({**self._fields, "messages": messages(request, read)}), patience)
+        completion = Completion()
+        try:
+            if answer.media_type == "text/event-stream":
+                events = EventStream(longest=MAX_ANSWER)
+                shown = ""
+                while chunk := await answer.read():
+                    _take(completion, events, chunk)
+                    if completion.ended:
+                        break
+                    if (text := completion.growing) != shown:
+                        yield out.Fragment(text=text)
+                        shown = text
+                else:
+                    if (rest := events.finish()) is not None:
+                        completion.add(rest)
+            elif answer.media_type == "application/json":
+                completion.take_whole(await answer.read_whole(limit=MAX_ANSWER))
+            else:
+                raise AgentError("the provider answered with a content type that is not understood")
+        finally:
+            answer.close()
+        yield completion.outcome()
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        await self._connection.close()
+
+    async def _ask(self, body: bytes, patience: Patience) -> Answer:
+        """Post the request; try again while nobody has said a word.
+
+        Raises:
+            AgentError: also after the last try.
+        """
+        tries = 0
+        while True:
+            pause_s = 0.5 * 2**tries
+            try:
+                answer = await self._connection.post(body, patience)
+            except AbsentAgentError:
+                if tries == RETRIES:
+                    raise
+            else:
+                if answer.status == 200:
+                    return answer
+                answer.close()
+                asked_s = _retry_after_s(answer.retry_after)
+                again = answer.status == 429 or answer.status >= 500
+                if not again or tries == RETRIES or asked_s > min(MAX_RETRY_AFTER_S, patience.left_s):
+                    raise AgentError(f"the provider answered with status {answer.status}")
+                pause_s = max(pause_s, asked_s)
+            tries += 1
+            patience.left_s -= pause_s
+            await self._pause(pause_s)
+
+    async def _read(self, request: Request, files: Files) -> list[ReadAttachment] | Failure:
+        """Read what the model can see; the first file that it can't see ends the run in plain words (OUT-7)."""
+        left = {"image": self._max_image_bytes, "text": self._max_text_bytes}
+        read: list[ReadAttachment] = []
+        for attachment in request.attachments:
+            kind = self._kind(attachment)
+            if kind is None:
+                return Failure.ATTACHMENT_UNREADABLE
+            if (attachment.size or 0) > left[kind]:
+                return Failure.ATTACHMENT_TOO_LARGE
+            try:
+                content = await files.read(attachment)
+                text = content.decode("utf-8-sig") if kind == "text" else None
+            except (ChannelError, UnicodeDecodeError):
+                return Failure.ATTACHMENT_UNREADABLE
+            left[kind] -= len(content)
+            if left[kind] < 0:
+                return Failure.ATTACHMENT_TOO_LARGE
+            image = content if kind == "image" else None
+            read.append(ReadAttachment(attachment=attachment, text=text, image=image))
+        return read
+
+    def _kind(self, attachment: Attachment) -> str | None:
+        media_type = attachment.media_type.partition(";")[0].strip().lower()
+        if media_type in _IMAGES:
+            return "image" if self._images else None
+        return "text" if media_type.startswith("text/") or media_type in _TEXTS else None
+
+
+def _take(completion: Completion, events: EventStream, chunk: bytes) -> None:
+    for data in events.feed(chunk):
+        completion.add(data)
+        if completion.ended:
+            return
+
+
+def _retry_after_s(header: str) -> float:
+    """Seconds that the provider asks for; a date or nonsense counts as none."""
+    return float(header) if header.strip().isdecimal() and len(header) < 10 else 0.0

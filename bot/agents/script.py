@@ -1,0 +1,286 @@
+"""The script of the scripted agent: a YAML document, checked whole when it is loaded.
+
+version: 1
+rules:                          # the first that fits is played
+  - when:
+      - words: [opening hours, open today]   # one of them, as whole words
+      - command: hours                       # or this
+    say:
+      - progress: Looking it up ...
+      - final: "We are open **9 to 18**."
+otherwise:
+  - final: I can tell you our opening hours.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Final, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from bot.agents.wire import ButtonModel, CardModel
+from bot.model import output as out
+from bot.model.errors import ConfigError
+from bot.model.request import Request
+from bot.texts.codes import Failure
+from forms.card import CardError
+from policy.strictyaml import DocumentError, content, find, parse
+
+LONGEST_WAIT_S: Final = 60.0
+_TAGS: Final = ("_", "constrained", "list[")  # what pydantic calls the branches of a union, in paths
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Wait:
+    """A step: nothing happens for some seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Crash:
+    """A step: the agent breaks down, with these words in its error."""
+
+    text: str = field(repr=False)
+
+
+Step = out.Output | Wait | Crash
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Condition:
+    """What a request must be like; None and empty ask for nothing, everything else must hold.
+
+    Attributes:
+        words: one of them, as whole words; patterns over folded text.
+        command: name of the command.
+        tap: the value of the pressed button.
+        attachments: whether there are any.
+        destinations: one of these exact places.
+        audiences: one of these.
+    """
+
+    words: tuple[re.Pattern[str], ...] = ()
+    command: str | None = None
+    tap: str | None = None
+    attachments: bool | None = None
+    destinations: frozenset[str] = frozenset()
+    audiences: frozenset[str] = frozenset()
+
+    def fits(self, request: Request) -> bool:
+        """Whether a request is like that."""
+        text = folded(request.text)
+        return (
+            (not self.words or any(pattern.search(text) for pattern in self.words))
+            and (self.command is None or request.command == self.command)
+            and (self.tap is None or request.tap == self.tap)
+            and (self.attachments is None or bool(request.attachments) is self.attachments)
+            and (not self.destinations or str(request.destination) in self.destinations)
+            and (not self.audiences or request.audience.value in self.audiences)
+        )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rule:
+    """Steps to play where one of the conditions fits."""
+
+    when: tuple[Condition, ...]
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Script:
+    """Rules in their order, and what is played where none fits."""
+
+    rules: tuple[Rule, ...]
+    otherwise: tuple[Step, ...]
+
+    def steps(self, request: Request) -> tuple[Step, ...]:
+        """What is played for a request."""
+        for rule in self.rules:
+            if any(condition.fits(request) for condition in rule.when):
+                return rule.steps
+        return self.otherwise
+
+
+def folded(text: str) -> str:
+    """A text in lower case, with single spaces."""
+    return " ".join(text.casefold().split())
+
+
+def load_script(text: str, *, source: str) -> Script:
+    """Read a script.
+
+    Args:
+        text: YAML.
+        source: name of the file, for errors.
+
+    Raises:
+        ConfigError: it is no script; the text says where and what is wrong.
+    """
+    try:
+        root = parse(text, source=source, environment={})
+    except DocumentError as error:
+        raise ConfigError(str(error)) from None
+    try:
+        return _Script.model_validate(content(root)).script()
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        deepest = max(found, key=lambda one: len(one["loc"]))
+        mark, _ = find(root, deepest["loc"])
+        where = ".".join(str(step) for step in deepest["loc"] if not str(step).startswith(_TAGS))
+        fault = f"{source}:{mark.line}:{mark.column}: {where}: {deepest['msg'].removeprefix('Value error, ')}"
+    raise ConfigError(fault)
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
+
+
+_Filled = Annotated[str, Field(min_length=1)]
+_Audience = Literal["external", "internal", "operator", "unknown"]
+
+
+class _When(_Strict):
+    words: Annotated[list[_Filled], Field(min_length=1)] | None = None
+    command: _Filled | None = None
+    tap: _Filled | None = None
+    attachments: bool | None = None
+    destinations: Annotated[list[_Filled], Field(min_length=1)] | None = None
+    audiences: Annotated[list[_Audience], Field(min_length=1)] | None = None
+
+    @model_validator(mode="after")
+    def _asks_for_something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("an empty condition fits everything; use otherwise")
+        return self
+
+    def condition(self) -> Condition:
+        return Condition(
+            words=tuple(re.compile(rf"(?<!\w){re.escape(folded(one))}(?!\w)") for one in self.words or ()),
+            command=self.command,
+            tap=self.tap,
+            attachments=self.attachments,
+            destinations=frozenset(self.destinations or ()),
+            audiences=frozenset(self.audiences or ()),
+        )
+
+
+class _File(_Strict):
+    name: Annotated[str, Field(pattern=r"^[^/\\]{1,200}$")]
+    media_type: Annotated[str, Field(pattern=r"^[a-z]+/[a-z0-9.+-]+$")]
+    content: str
+
+
+class _Button(ButtonModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class _Card(CardModel):
+    model_config = ConfigDict(extra="forbid")
+
+    buttons: Sequence[_Button] = ()
+
+    @model_validator(mode="after")
+    def _can_be_shown(self) -> Self:
+        try:
+            self.card()
+        except CardError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+
+class _Answer(_Strict):
+    text: str = ""
+    files: list[_File] = []
+    card: _Card | None = None
+
+
+_Seconds = Annotated[float, Field(gt=0, le=LONGEST_WAIT_S)]
+
+
+class _Stream(_Strict):
+    parts: Annotated[list[_Filled], Field(min_length=2)]
+    every: _Seconds | None = None
+
+    def steps(self) -> Iterator[Step]:
+        """All of the text so far each time, then the whole as the answer."""
+        text = ""
+        for part in self.parts[:-1]:
+            text += part
+            yield out.Fragment(text=text)
+            if self.every is not None:
+                yield Wait(seconds=self.every)
+        yield out.Final(text=text + self.parts[-1])
+
+
+class _Step(_Strict):
+    """One of these."""
+
+    final: _Filled | _Answer | None = None
+    stream: _Stream | None = None
+    progress: _Filled | None = None
+    operational: _Filled | None = None
+    safe_error: Annotated[Failure, Field(strict=False)] | None = None
+    silence: Literal[True] | None = None
+    wait: _Seconds | None = None
+    crash: _Filled | None = None
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Self:
+        if len(self.model_fields_set) != 1:
+            raise ValueError("a step is exactly one of: " + ", ".join(type(self).model_fields))
+        return self
+
+    def steps(self) -> tuple[Step, ...]:
+        return (self._single(),) if self.stream is None else tuple(self.stream.steps())
+
+    def _single(self) -> Step:
+        if isinstance(self.final, str):
+            return out.Final(text=self.final)
+        if self.final is not None:
+            files = tuple(
+                out.OutFile(name=one.name, media_type=one.media_type, content=one.content.encode())
+                for one in self.final.files
+            )
+            card = None if self.final.card is None else self.final.card.card()
+            return out.Final(text=self.final.text, files=files, card=card)
+        if self.progress is not None:
+            return out.Progress(text=self.progress)
+        if self.operational is not None:
+            return out.Operational(text=self.operational)
+        if self.safe_error is not None:
+            return out.SafeError(failure=self.safe_error)
+        if self.wait is not None:
+            return Wait(seconds=self.wait)
+        if self.crash is not None:
+            return Crash(text=self.crash)
+        return out.Silence()
+
+
+class _Rule(_Strict):
+    when: _When | Annotated[list[_When], Field(min_length=1)]
+    say: Annotated[list[_Step], Field(min_length=1)]
+
+
+class _Script(_Strict):
+    version: Literal[1]
+    rules: list[_Rule] = []
+    otherwise: Annotated[list[_Step], Field(min_length=1)]
+
+    def script(self) -> Script:
+        return Script(
+            rules=tuple(
+                Rule(
+                    when=tuple(one.condition() for one in (rule.when if isinstance(rule.when, list) else [rule.when])),
+                    steps=_flat(rule.say),
+                )
+                for rule in self.rules
+            ),
+            otherwise=_flat(self.otherwise),
+        )
+
+
+def _flat(steps: list[_Step]) -> tuple[Step, ...]:
+    return tuple(single for step in steps for single in step.steps())

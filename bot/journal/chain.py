@@ -1,0 +1,143 @@
+"""The chain (DUR-4, DUR-5): each record's hash covers the one before it, so that no record changes unnoticed.
+
+    hash(n) = SHA-256( hash(n-1) || {"at":…,"facts":{…},"kind":…,"seq":n} )
+
+The JSON is canonical: keys sorted, no blanks, printable ASCII strings, integers within 53 bits, null. For such values
+every careful writer of JSON makes the same bytes, and they are those of RFC 8785. Facts are bounded by construction:
+small integers and short codes, never bodies, names, channel ids or secrets.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from bot.model.errors import StoreError
+
+Facts = Mapping[str, str | int | None]
+
+GENESIS: Final = hashlib.sha256(b"discreet journal 1").hexdigest()
+"""What the first record follows."""
+
+MAX_FACTS: Final = 16
+MAX_TEXT: Final = 64
+_MAX_INT: Final = 2**53 - 1
+_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}").fullmatch
+_TEXT: Final = re.compile(r"[ -~]{0,64}").fullmatch
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Record:
+    """One record.
+
+    Attributes:
+        seq: from 1, without gaps.
+        at_us: microseconds since 1970, UTC.
+        kind: what happened.
+        facts: canonical JSON object.
+        hash: hexadecimal.
+    """
+
+    seq: int
+    at_us: int
+    kind: str
+    facts: str
+    hash: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Break:
+    """Where the chain is broken first; ``why`` is a short plain sentence."""
+
+    seq: int
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Head:
+    """The end of the chain: what the next record follows."""
+
+    seq: int = 0
+    hash: str = GENESIS
+
+
+def canonical(facts: Facts) -> str:
+    """The facts as canonical JSON.
+
+    Raises:
+        StoreError: they are not bounded (DUR-5); the text names the fact and never its value.
+    """
+    if len(facts) > MAX_FACTS:
+        raise StoreError(f"a journal record has at most {MAX_FACTS} facts")
+    for name, value in facts.items():
+        if _NAME(name) is None:
+            raise StoreError("a journal fact has a name of small letters, digits and _")
+        if value is None:
+            continue
+        if isinstance(value, str):
+            if _TEXT(value) is None:
+                raise StoreError(f"the journal fact {name} is no short code of printable ASCII")
+        elif type(value) is not int or not -_MAX_INT <= value <= _MAX_INT:
+            raise StoreError(f"the journal fact {name} is neither a short code nor a small integer")
+    return orjson.dumps(facts, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def link(head: Head, *, at_us: int, kind: str, facts: Facts) -> Record:
+    """The record that follows ``head``.
+
+    Raises:
+        StoreError: kind or facts are not bounded (DUR-5).
+    """
+    if _NAME(kind) is None:
+        raise StoreError("a journal record has a kind of small letters, digits and _")
+    text = canonical(facts)
+    seq = head.seq + 1
+    return Record(seq=seq, at_us=at_us, kind=kind, facts=text, hash=_hash(head.hash, seq, at_us, kind, text))
+
+
+def verify(records: Iterable[Record], *, head: Head | None = None) -> Break | None:
+    """Walk the chain from its first record.
+
+    Args:
+        records: in the order of their ``seq``; a stream is fine.
+        head: where the chain is known to end; None: not known, and records missing at the end are not noticed.
+
+    Returns:
+        The first break, None where there is none.
+    """
+    last = Head()
+    for record in records:
+        why = _wrong(last, record)
+        if why is not None:
+            return Break(seq=last.seq + 1, why=why)
+        last = Head(seq=record.seq, hash=record.hash)
+    if head is not None and last != head:
+        if last.seq < head.seq:
+            return Break(seq=last.seq + 1, why="records are missing at the end")
+        return Break(seq=min(last.seq, head.seq + 1), why="the noted end of the chain is another one")
+    return None
+
+
+def _wrong(last: Head, record: Record) -> str | None:
+    if record.seq != last.seq + 1:
+        return "the record is missing or out of its place"
+    if type(record.at_us) is not int or not isinstance(record.kind, str) or _NAME(record.kind) is None:
+        return "the record is no record"
+    try:
+        facts = orjson.loads(record.facts)
+        bounded = isinstance(facts, dict) and canonical(facts) == record.facts
+    except (TypeError, ValueError, StoreError):
+        bounded = False
+    if not bounded:
+        return "its facts are not canonical"
+    if _hash(last.hash, record.seq, record.at_us, record.kind, record.facts) != record.hash:
+        return "its content or the one before it was changed"
+    return None
+
+
+def _hash(previous: str, seq: int, at_us: int, kind: str, facts: str) -> str:
+    text = f'{{"at":{at_us},"facts":{facts},"kind":"{kind}","seq":{seq}}}'
+    return hashlib.sha256(bytes.fromhex(previous) + text.encode()).hexdigest()

@@ -1,0 +1,254 @@
+"""The tables (docs/store.md tells what is kept how long). Times are integers: microseconds since 1970, UTC.
+
+The migrations in :mod:`bot.storage.migrations` lead to exactly this; a test compares them.
+"""
+
+from typing import Final
+
+from sqlalchemy import (
+    DDL,
+    BigInteger,
+    Boolean,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    UniqueConstraint,
+    event,
+    text,
+)
+
+metadata: Final = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "ck": "ck_%(table_name)s_%(constraint_name)s",
+        "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    },
+)
+
+_ID: Final = BigInteger().with_variant(Integer(), "sqlite")  # only INTEGER is a row's own number there
+
+accounts: Final = Table(
+    "accounts",
+    metadata,
+    Column("account", Text, primary_key=True),
+    Column("started_at", BigInteger, nullable=False),
+)
+
+inbox: Final = Table(
+    "inbox",
+    metadata,
+    Column("id", _ID, primary_key=True),
+    Column("account", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("lane", Text, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("received_at", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("withdrawn", Boolean, nullable=False, server_default=text("0")),
+    Column("done_at", BigInteger),
+    Column("result", Text),
+    Column("batch", Text),
+    Column("carried_by", _ID),
+    Column("raw", LargeBinary),
+    UniqueConstraint("account", "key"),
+)
+Index(
+    "ix_inbox_unfinished",
+    inbox.c.account,
+    inbox.c.id,
+    sqlite_where=text("state IN ('new', 'deferred', 'decided')"),
+    postgresql_where=text("state IN ('new', 'deferred', 'decided')"),
+)
+Index(
+    "ix_inbox_carried",
+    inbox.c.carried_by,
+    sqlite_where=text("carried_by IS NOT NULL"),
+    postgresql_where=text("carried_by IS NOT NULL"),
+)
+Index(
+    "ix_inbox_contents",
+    inbox.c.done_at,
+    sqlite_where=text("raw IS NOT NULL AND done_at IS NOT NULL"),
+    postgresql_where=text("raw IS NOT NULL AND done_at IS NOT NULL"),
+)
+
+decisions: Final = Table(
+    "decisions",
+    metadata,
+    Column("event_id", _ID, ForeignKey("inbox.id"), primary_key=True, autoincrement=False),
+    Column("account", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("thread", Text),
+    Column("message", Text),
+    Column("sender", Text),
+    Column("sent_at", BigInteger, nullable=False),
+    Column("chat", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("audience", Text, nullable=False),
+    Column("output_class", Text, nullable=False),
+    Column("stopped_at", Text),
+    Column("observe", Boolean, nullable=False),
+    Column("control", Boolean, nullable=False),
+    Column("decided_at", BigInteger, nullable=False),
+)
+Index(
+    "ix_decisions_message",
+    decisions.c.account,
+    decisions.c.channel,
+    decisions.c.message,
+    sqlite_where=text("message IS NOT NULL"),
+    postgresql_where=text("message IS NOT NULL"),
+)
+
+observations: Final = Table(
+    "observations",
+    metadata,
+    Column("id", _ID, primary_key=True),
+    Column("account", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("thread", Text),
+    Column("message", Text),
+    Column("sender", Text),
+    Column("said_at", BigInteger, nullable=False),
+    Column("keep_until", BigInteger, nullable=False),
+    Column("text", Text, nullable=False),
+)
+Index("ix_observations_channel", observations.c.account, observations.c.channel, observations.c.thread)
+Index("ix_observations_keep_until", observations.c.keep_until)
+
+outbox: Final = Table(
+    "outbox",
+    metadata,
+    Column("id", _ID, primary_key=True),
+    Column("account", Text, nullable=False),
+    Column("lane", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("thread", Text),
+    Column("action", Text, nullable=False),
+    Column("speech", Text, nullable=False),
+    Column("audience", Text, nullable=False),
+    Column("basis", Text, nullable=False),
+    Column("person", Text),
+    Column("chat", Text, nullable=False),
+    Column("event_id", _ID, ForeignKey("inbox.id")),
+    Column("unclear", Text, nullable=False),
+    Column("digest", LargeBinary, nullable=False),
+    Column("made_at", BigInteger, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("attempts", Integer, nullable=False, server_default=text("0")),
+    Column("not_before", BigInteger),
+    Column("ended_at", BigInteger),
+    Column("code", Text),
+    Column("text", Text),
+    Column("payload", LargeBinary),
+)
+Index(
+    "ix_outbox_open",
+    outbox.c.account,
+    outbox.c.id,
+    sqlite_where=text("state IN ('ready', 'sending')"),
+    postgresql_where=text("state IN ('ready', 'sending')"),
+)
+Index(
+    "ix_outbox_unknown",
+    outbox.c.id,
+    sqlite_where=text("state = 'unknown'"),
+    postgresql_where=text("state = 'unknown'"),
+)
+Index(
+    "ix_outbox_contents",
+    outbox.c.ended_at,
+    sqlite_where=text("payload IS NOT NULL AND ended_at IS NOT NULL"),
+    postgresql_where=text("payload IS NOT NULL AND ended_at IS NOT NULL"),
+)
+
+outbox_files: Final = Table(
+    "outbox_files",
+    metadata,
+    Column("part_id", _ID, ForeignKey("outbox.id"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("part_id", "position"),
+)
+
+receipts: Final = Table(
+    "receipts",
+    metadata,
+    Column("account", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("part_id", _ID, nullable=False),
+    Column("received_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("account", "channel", "message"),
+    sqlite_with_rowid=False,
+)
+
+buttons: Final = Table(
+    "buttons",
+    metadata,
+    Column("account", Text, nullable=False),
+    Column("token", Text, nullable=False),
+    Column("part_id", _ID, ForeignKey("outbox.id"), nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("thread", Text),
+    Column("event_id", _ID),
+    Column("made_at", BigInteger, nullable=False),
+    Column("label", Text, nullable=False),
+    Column("value", Text, nullable=False),
+    PrimaryKeyConstraint("account", "token"),
+)
+Index("ix_buttons_part_id", buttons.c.part_id)
+Index("ix_buttons_made_at", buttons.c.made_at)
+
+channel_moves: Final = Table(
+    "channel_moves",
+    metadata,
+    Column("account", Text, nullable=False),
+    Column("old", Text, nullable=False),
+    Column("new", Text, nullable=False),
+    Column("noted_at", BigInteger, nullable=False),
+    PrimaryKeyConstraint("account", "old"),
+)
+
+journal: Final = Table(
+    "journal",
+    metadata,
+    Column("seq", _ID, primary_key=True, autoincrement=False),
+    Column("at", BigInteger, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("facts", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+)
+
+meta: Final = Table(
+    "meta",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    CheckConstraint("length(name) > 0", name="name"),
+)
+
+JOURNAL_GUARDS: Final = (
+    "CREATE TRIGGER journal_keeps_its_records BEFORE UPDATE ON journal "
+    "BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
+    "CREATE TRIGGER journal_loses_no_record BEFORE DELETE ON journal "
+    "BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
+)
+"""DUR-4: the database itself refuses to change or remove a record."""
+
+for _guard in JOURNAL_GUARDS:
+    event.listen(journal, "after_create", DDL(_guard).execute_if(dialect="sqlite"))

@@ -1,0 +1,262 @@
+"""The one connection that writes, in a thread of its own, with many operations in one transaction (group commit).
+
+    event loop: submit ──┐ one hand-over for everything that one turn of the loop has submitted
+    thread:              └> BEGIN IMMEDIATE, operation, operation, …, journal records, COMMIT (synchronous=FULL)
+    event loop: all results of the group, in one call
+
+INVARIANT: a result is given only after its COMMIT; an operation that fails gets its own error and leaves nothing behind,
+and its neighbours are as if it had not been there. SQLite before 3.51.3 can damage a database when two connections
+write and checkpoint: this is the only one that does either.
+"""
+
+import asyncio
+import contextlib
+import queue
+import sqlite3
+import threading
+import time
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any, Final, TypeVar
+
+from bot.journal.chain import Facts, Head, Record, link
+from bot.model.errors import StoreError
+from bot.storage.compiled import BulkInsert
+from bot.storage.failures import busy, explain
+from bot.storage.statements import JOURNAL_ROW_COLUMNS, READ_HEAD, WRITE_HEAD
+from bot.storage.schema import journal
+
+Payload = TypeVar("Payload")
+Result = TypeVar("Result")
+Operation = Callable[["Transaction", Sequence[Payload]], Sequence[Result]]
+
+MAX_WAITING: Final = 20_000
+"""Operations that may wait; whoever comes then waits for room."""
+
+MAX_GROUP: Final = 1_000
+"""Operations of one transaction, so that the first of them does not wait for ever."""
+
+_JOURNAL_ROWS: Final = BulkInsert(journal, *JOURNAL_ROW_COLUMNS)
+_Work = tuple[Operation[Any, Any], Any, asyncio.Future[Any]]
+_Outcome = tuple[asyncio.Future[Any], Any, BaseException | None]
+
+
+class Transaction:
+    """What an operation writes with. Its journal records become durable with it, or not at all."""
+
+    __slots__ = ("_head", "_records", "execute", "executemany", "salt")
+
+    def __init__(self, connection: sqlite3.Connection, head: Head, salt: bytes) -> None:
+        self.execute = connection.execute
+        self.executemany = connection.executemany
+        self.salt = salt
+        self._head = head
+        self._records: list[Record] = []
+
+    def note(self, kind: str, facts: Facts, *, at_us: int) -> None:
+        """Append a record to the journal, in this transaction (DUR-4)."""
+        record = link(self._head, at_us=at_us, kind=kind, facts=facts)
+        self._records.append(record)
+        self._head = Head(seq=record.seq, hash=record.hash)
+
+    def insert(self, rows: BulkInsert, values: list[tuple[Any, ...]]) -> list[int]:
+        """Insert rows; returns their numbers, which rise by one each: nobody else writes."""
+        ids: list[int] = []
+        for text, flat, size in rows.chunks(values):
+            last = self.execute(text, flat).lastrowid or 0
+            ids.extend(range(last - size + 1, last + 1))
+        return ids
+
+    def seal(self) -> Head:
+        """Write what was noted; returns the new end of the chain."""
+        if self._records:
+            rows = [(r.seq, r.at_us, r.kind, r.facts, r.hash) for r in self._records]
+            for text, flat, _ in _JOURNAL_ROWS.chunks(rows):
+                self.execute(text, flat)
+            self.execute(WRITE_HEAD, (f"{self._head.seq}:{self._head.hash}",))
+        return self._head
+
+
+class Writer:
+    """Takes operations from the event loop and runs them in groups."""
+
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        *,
+        salt: bytes,
+        patience_s: float = 30.0,
+    ) -> None:
+        """Start the thread; the writer belongs to the running event loop.
+
+        Args:
+            connection: in autocommit mode, not used by anybody else from now on.
+            salt: of this instance, for digests.
+            patience_s: how long another process may hold the database before operations are told so.
+        """
+        self._connection = connection
+        self._salt = salt
+        self._patience_s = patience_s
+        self._loop = asyncio.get_running_loop()
+        self._queue: queue.SimpleQueue[list[_Work] | None] = queue.SimpleQueue()
+        self._pending: list[_Work] = []
+        self._waiting = 0
+        self._room = asyncio.Event()
+        self._room.set()
+        self._drained = asyncio.Event()
+        self._drained.set()
+        self._closing = False
+        self._head = read_head(connection)
+        self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
+        self._thread.start()
+
+    async def do(self, run: Operation[Payload, Result], payload: Payload) -> Result:
+        """Run an operation; durable when this returns.
+
+        Args:
+            run: is given all neighbouring payloads of the same operation at once, and returns a result for each.
+            payload: what it needs.
+
+        Raises:
+            StoreError: it could not be done, and nothing of it was.
+        """
+        while self._waiting >= MAX_WAITING:
+            self._room.clear()
+            await self._room.wait()
+        if self._closing:
+            raise StoreError("the store is closed")
+        future: asyncio.Future[Result] = self._loop.create_future()
+        if not self._pending:
+            self._loop.call_soon(self._hand_over)
+        self._pending.append((run, payload, future))
+        self._waiting += 1
+        self._drained.clear()
+        return await future
+
+    async def close(self) -> None:
+        """Finish what was submitted, truncate the log, and close the connection."""
+        if self._closing:
+            return
+        self._closing = True
+        await self._drained.wait()
+        self._queue.put(None)
+        await asyncio.to_thread(self._thread.join)
+
+    # in the event loop
+
+    def _hand_over(self) -> None:
+        self._queue.put(self._pending)
+        self._pending = []
+
+    def _resolve(self, outcomes: list[_Outcome]) -> None:
+        for future, result, error in outcomes:
+            if future.done():  # whoever waited was cancelled
+                continue
+            if error is None:
+                future.set_result(result)
+            else:
+                future.set_exception(error)
+        self._waiting -= len(outcomes)
+        if self._waiting < MAX_WAITING:
+            self._room.set()
+        if not self._waiting:
+            self._drained.set()
+
+    # in the thread
+
+    def _work(self) -> None:
+        more = True
+        while more:
+            handed = self._queue.get()
+            group: list[_Work] = []
+            while True:
+                if handed is None:
+                    more = False
+                    break
+                group += handed
+                if len(group) >= MAX_GROUP:
+                    break
+                try:
+                    handed = self._queue.get_nowait()
+                except queue.Empty:
+                    break
+            if group:
+                outcomes = self._group(group)
+                with contextlib.suppress(RuntimeError):  # the loop was closed without closing the store
+                    self._loop.call_soon_threadsafe(self._resolve, outcomes)
+        with contextlib.suppress(sqlite3.Error):
+            self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._connection.close()
+
+    def _group(self, group: list[_Work]) -> list[_Outcome]:
+        """All in one transaction; if one of them fails, each in its own."""
+        if any(run is checkpoint for run, _, _ in group):
+            return [outcome for work in group for outcome in self._alone(work)]
+        try:
+            results = self._transact(group)
+        except Exception as error:  # noqa: BLE001 - each operation is told its own error below
+            if len(group) == 1 or (isinstance(error, sqlite3.Error) and busy(error)):
+                told = explain(error)
+                return [(future, None, told) for _, _, future in group]
+            return [outcome for work in group for outcome in self._alone(work)]
+        return [(future, result, None) for (_, _, future), result in zip(group, results, strict=True)]
+
+    def _alone(self, work: _Work) -> list[_Outcome]:
+        run, _, future = work
+        try:
+            if run is checkpoint:
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                return [(future, None, None)]
+            return [(future, self._transact([work])[0], None)]
+        except Exception as error:  # noqa: BLE001 - told to whoever waits for it
+            return [(future, None, explain(error))]
+
+    def _transact(self, group: list[_Work]) -> list[Any]:
+        self._begin()
+        try:
+            transaction = Transaction(self._connection, self._head, self._salt)
+            results: list[Any] = []
+            for run, works in groupby(group, key=_operation_of):
+                results.extend(run(transaction, [payload for _, payload, _ in works]))
+            head = transaction.seal()
+            self._connection.execute("COMMIT")
+        except BaseException:
+            self._roll_back()
+            raise
+        self._head = head
+        return results
+
+    def _begin(self) -> None:
+        deadline = time.monotonic() + self._patience_s
+        while True:
+            try:
+                self._connection.execute("BEGIN IMMEDIATE")
+            except sqlite3.OperationalError as error:  # noqa: PERF203 - another process holds the database: wait for it
+                if not busy(error) or time.monotonic() >= deadline:
+                    raise
+            else:
+                return
+
+    def _roll_back(self) -> None:
+        with contextlib.suppress(sqlite3.Error):
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            self._head = read_head(self._connection)
+
+
+def checkpoint(transaction: Transaction, payloads: Sequence[None]) -> Sequence[None]:
+    """Bring the log into the database and empty it; the writer does it between transactions."""
+    return payloads
+
+
+def read_head(connection: sqlite3.Connection) -> Head:
+    """The end of the journal as it is noted in the database."""
+    row = connection.execute(READ_HEAD).fetchone()
+    if row is None:
+        return Head()
+    seq, _, digest = row[0].partition(":")
+    return Head(seq=int(seq), hash=digest)
+
+
+def _operation_of(work: _Work) -> Operation[Any, Any]:
+    return work[0]

@@ -1,0 +1,89 @@
+"""The gateway's own sentences in English, by key: what the catalogues translate (OPS-5, OUT-7).
+
+They go through the same formatting as an agent's answer, so they are Markdown; names in braces are filled in. A
+sentence is plain, never technical, names no error, and a failure asks for the smallest useful input.
+"""
+
+from typing import Final
+
+from bot.texts.codes import Failure, Notice
+from policy.reasons import Reason
+
+FAILURES: Final[dict[Failure, str]] = {
+    Failure.UNAVAILABLE: "I can't answer right now. Please try again in a few minutes.",
+    Failure.TIMEOUT: "That took longer than I can wait. Please ask again, perhaps for a smaller part of it.",
+    Failure.ATTACHMENT_UNREADABLE: "I cannot read that attachment here. Please paste the relevant section.",
+    Failure.ATTACHMENT_TOO_LARGE: "That file is too large for me. Please paste the part that matters.",
+    Failure.TOO_LONG: "That is more than I can take in at once. Please send the part that matters most.",
+    Failure.WITHHELD: "I can't send that answer here. Please tell me in one sentence what you need.",
+    Failure.BUSY: "I am still busy with earlier requests. Please send this again in a minute.",
+}
+
+NOTICES: Final[dict[Notice, str]] = {
+    Notice.ACKNOWLEDGED: "Seen, thank you.",
+    Notice.STOPPED: "Stopped.",
+    Notice.NOTHING_TO_STOP: "There is nothing to stop right now.",
+    Notice.TAP_TAKEN: "Thank you, noted.",
+    Notice.TAP_STALE: "This button is no longer valid.",
+    Notice.COMMAND_NOT_HERE: "That command does not work here.",
+    Notice.UNCLEAR_SEND: "Nobody can tell whether a message to `{destination}` has arrived. Please look there; "
+    "it will not be sent again by itself.",
+    Notice.CHANNEL_MOVED: "The chat `{old}` goes on as `{new}`. It counts as unknown until the policy lists the new id.",
+    Notice.POLICY_BROKEN: "The policy file has changed and can't be used, so the rules from before stay in force. "
+    "`discreet policy check` shows what is wrong.",
+    Notice.POLICY_LOADED: "The changed policy is in force.",
+    Notice.POISON: "An event could not be understood and was set aside. Those after it go on as usual.",
+    Notice.WITHHELD_REPORT: "An answer was stopped before it was sent (request {request}).",
+    Notice.RUN_FAILED: "The agent gave no answer (request {request}). The log says more.",
+}
+
+REASONS: Final[dict[Reason, str]] = {
+    Reason.EXPLICIT_MENTION: "The message mentions the bot.",
+    Reason.DIRECTED_COMMAND: "The message is a command for the bot.",
+    Reason.CONTROL_COMMAND: "The message is a control command, which the gateway carries out itself.",
+    Reason.DIRECT_REPLY: "The message is a reply to something the bot wrote.",
+    Reason.DIRECT_CHAT: "In a private chat everything that is said is said to the bot.",
+    Reason.OPEN_QUESTION: "The policy lets the bot answer open questions in this trusted channel.",
+    Reason.OPERATOR_MESSAGE: "The policy lets the bot answer operators in this trusted channel.",
+    Reason.TAP: "Somebody pressed a button under a message of the bot.",
+    Reason.IDENTITY_UNKNOWN: "The bot does not know its own name yet, so nothing can be addressed to it.",
+    Reason.UNDECRYPTABLE: "The message can't be decrypted yet; it is judged when its key arrives.",
+    Reason.ALBUM_PART: "The message is part of an album; it is judged when the album is complete.",
+    Reason.BURST_PART: "Files may follow; they are taken together when it has been quiet for a moment.",
+    Reason.FRAGMENT: "The text is so long that its rest may follow; it is taken as a whole.",
+    Reason.MALFORMED: "The event could not be understood and was set aside.",
+    Reason.SERVICE: "Joins, titles and the like are not requests.",
+    Reason.REACTION: "A reaction is not a request.",
+    Reason.NOTICE: "Automatic notices are never answered.",
+    Reason.CHANNEL_POST: "A post in a broadcast channel is not a conversation.",
+    Reason.BUSINESS: "Two other people are talking; the bot only looks over a shoulder.",
+    Reason.AUTOMATIC_FORWARD: "The message was forwarded automatically.",
+    Reason.WITHDRAWN: "The message was deleted, so nothing is started for it.",
+    Reason.EDIT_OF_SEEN_MESSAGE: "The message was already taken up; an edit does not start it again.",
+    Reason.CORRECTION: "The edit corrects a request that was already taken up.",
+    Reason.HISTORY: "The message is older than the bot's first start here.",
+    Reason.BACKLOG: "The message waited too long to be answered now.",
+    Reason.SELF_ORIGIN: "The bot's own messages are never requests.",
+    Reason.BOT_ORIGIN: "Another bot wrote this, and no operator has asked for it to be heard.",
+    Reason.SYNTHETIC: "A program made this event; nobody asked.",
+    Reason.UNKNOWN_CHANNEL: "The policy does not list this channel.",
+    Reason.CHANNEL_DENIED: "The policy shuts this channel.",
+    Reason.PERSON_DENIED: "The policy shuts this person out.",
+    Reason.PERSON_UNKNOWN: "The policy does not list this person.",
+    Reason.ADDRESSED_TO_OTHER: "The message is addressed to another person.",
+    Reason.REPLY_TO_OTHER: "The message is a reply to another person.",
+    Reason.SALUTATION_OF_OTHER: "The message begins with another person's name.",
+    Reason.UNRECOGNISED_COMMAND: "The command is not one that the bot knows.",
+    Reason.REPLY_AUTHOR_UNKNOWN: "Nobody can tell who wrote the message that is replied to.",
+    Reason.NOT_A_REPLY: "The message looks like a reply to the bot and is none.",
+    Reason.NO_SUBSTANCE: "The message says nothing that could be answered.",
+    Reason.NO_ADDRESS: "Nobody addressed the bot, so it keeps out of the conversation.",
+    Reason.RATE_LIMITED: "There were too many requests in a short time.",
+    Reason.RULE_FAILED: "A rule failed, and then the answer is silence.",
+}
+
+ENGLISH: Final[dict[str, str]] = {
+    **{f"failure.{code.value}": sentence for code, sentence in FAILURES.items()},
+    **{f"notice.{code.value}": sentence for code, sentence in NOTICES.items()},
+    **{f"reason.{code.value}": sentence for code, sentence in REASONS.items()},
+}

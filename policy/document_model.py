@@ -1,0 +1,376 @@
+"""The policy file as it is written (IDENT, PART, AUTO): its sections, keys and words.
+
+What a single value may be is said here; what values must hold together stands in :mod:`policy.document_checks`. A key
+that is not written is None, and its meaning then is decided where the policy is made (:mod:`policy.document`).
+"""
+
+import difflib
+import re
+from datetime import timedelta
+from typing import Annotated, Final, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
+
+from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema
+
+from policy.destination import (
+    Destination,
+    MalformedAccountError,
+    MalformedDestinationError,
+    parse_account,
+    parse_destination,
+)
+from policy.document_shape import Duration, Hints, Identifier, Moment, Shape, Term, flaw
+
+Language = Literal["en", "ru", "es", "bg", "de"]
+Class = Literal["routine", "prices", "contract", "legal", "public_post", "unverified_claim", "technical_figure"]
+
+
+def _place(value: object) -> Destination:
+    text = value if isinstance(value, str) else ""
+    if re.fullmatch(r"-[0-9]+", text):
+        raise flaw("a bare number is no destination", f"write telegram:BOT_ID:{text} with the number of your bot")
+    if text.isdecimal():
+        raise flaw(
+            "a positive number is a person and no chat",
+            f"list the person under people with the account telegram:{text}",
+        )
+    try:
+        destination = parse_destination(text)
+    except MalformedDestinationError as error:
+        raise flaw("this is no complete destination", f"{error}; an @name or a title never stands for an id") from None
+    if destination.platform == "telegram" and not destination.channel.startswith("-"):
+        raise flaw(
+            "a positive number is a person, and this a one-to-one chat with them",
+            f"list the person under people with the account telegram:{destination.channel}; what holds in one-to-one"
+            " chats stands under direct",
+        )
+    return destination
+
+
+def _account(value: str) -> str:
+    if re.fullmatch(r"(telegram:)?-[0-9]+", value):
+        raise flaw("a negative number is a chat and no person", "list the chat under channels")
+    if value.isdecimal():
+        raise flaw("a bare number is no account", f"write telegram:{value}")
+    try:
+        return parse_account(value)
+    except MalformedAccountError as error:
+        raise flaw("this is no account", str(error)) from None
+
+
+def _command(value: str) -> str:
+    if value.startswith("/"):
+        raise flaw("a command is listed without its slash", f"write {value[1:]}")
+    if not re.fullmatch(r"[a-z0-9_]{1,32}", value):
+        raise flaw("this is no name of a command", "take up to 32 small letters, digits and _")
+    return value
+
+
+def _timezone(value: str) -> str:
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        close = difflib.get_close_matches(value, available_timezones(), n=1)
+        mend = f"did you mean {close[0]}?" if close else "write a name such as Europe/Berlin, never an offset"
+        raise flaw("this is no zone of the IANA database", mend) from None
+    return value
+
+
+def _closed(value: bool) -> bool:
+    if not value:
+        raise flaw(
+            "open questions are answered only where a channel says so itself (PART-6)",
+            "remove it here and write require_mention: false at each internal channel that is meant",
+        )
+    return value
+
+
+def _readers(value: list[str]) -> list[str]:
+    if not value:
+        raise flaw("nobody may read what is kept (PART-9)", "name the agents that may, or remove the observation")
+    return value
+
+
+def _kept(value: timedelta) -> timedelta:
+    if not value:
+        raise flaw("nothing is kept for no time (PART-9)", "write how long words are kept, such as 1h")
+    return value
+
+
+def _audience(value: object) -> object:
+    if value in ("operator", "unknown"):
+        raise flaw(
+            f"the audience {value} can't be written: it follows from who is there",
+            "write external, or internal where only your own people read along",
+        )
+    if value not in ("external", "internal"):
+        raise flaw("one of external or internal is expected here", "write external where outsiders read along")
+    return value
+
+
+def _streaming(value: object) -> object:
+    if value is False or value == "off":
+        raise flaw("the word off means false to some readers of YAML", "write none")
+    if value not in ("none", "draft", "edit"):
+        raise flaw("one of none, draft or edit is expected here", "write none for whole answers")
+    return value
+
+
+def _protected(value: str) -> str:
+    if len(value) < 2:
+        raise flaw("a single character would be found everywhere", "write the whole term")
+    return value
+
+
+Place = Annotated[
+    Destination,
+    PlainValidator(_place),
+    WithJsonSchema({"type": "string", "pattern": "^(telegram|matrix|web):.+:.+"}),
+]
+Account = Annotated[
+    str,
+    AfterValidator(_account),
+    WithJsonSchema({"type": "string", "pattern": "^(telegram|matrix|web):.+"}),
+]
+CommandName = Annotated[
+    str, AfterValidator(_command), WithJsonSchema({"type": "string", "pattern": "^[a-z0-9_]{1,32}$"})
+]
+Streaming = Annotated[
+    Literal["none", "draft", "edit"],
+    PlainValidator(_streaming),
+    WithJsonSchema({"enum": ["none", "draft", "edit"]}),
+]
+Minutely = Annotated[int, Field(ge=1, le=6000)]
+
+
+class Burst(Shape):
+    """When a batch of files or a long paste is whole (PART-8)."""
+
+    quiet: Duration | None = Field(default=None, description="A batch is whole after this time without a further part.")
+    longest: Duration | None = Field(default=None, description="It is whole after this time at the latest.")
+
+
+class Rate(Shape):
+    """Answered requests a minute."""
+
+    person: Minutely | None = Field(default=None, description="Of one person in one channel.")
+    channel: Minutely | None = Field(default=None, description="Of all people in one channel.")
+
+
+class Autonomy(Shape):
+    """What may be said without asking (AUTO)."""
+
+    default: Literal["auto", "draft"] | None = Field(
+        default=None,
+        description="auto: routine answers are sent (AUTO-1). draft: every answer is filed for an operator.",
+    )
+    draft_only: list[Class] | None = Field(
+        default=None, description="Classes that are filed as drafts, beside those that always are (AUTO-2)."
+    )
+    auto_after: bool | None = Field(
+        default=None, description="A draft may carry a deadline after which it is approved by time (AUTO-7)."
+    )
+
+
+class GeneralAutonomy(Autonomy):
+    """What may be said without asking, with the tiers of counterparties (AUTO)."""
+
+    tiers: dict[Literal["1", "2", "3"], list[Class]] = Field(
+        default_factory=dict,
+        description="By tier of the counterparty: further classes that are filed as drafts. All of them: [routine].",
+    )
+
+
+class Settings(Shape):
+    """What can be said in general, for one-to-one chats and for each channel; the closest place wins."""
+
+    language: Language | None = Field(
+        default=None,
+        description="Of the gateway's own words where the platform doesn't tell the person's (default en).",
+    )
+    agent: Identifier | None = Field(
+        default=None, description="Name of the agent in the configuration (default: its default agent)."
+    )
+    backlog: Duration | None = Field(
+        default=None,
+        description="Events that came while the daemon was down are answered up to this age (PART-12, default 1h).",
+    )
+    burst: Burst | None = Field(default=None, description="Batches (PART-8; default quiet 1.5s, longest 30s).")
+    rate: Rate | None = Field(default=None, description="Answered requests a minute (default person 20, channel 60).")
+    streaming: Streaming | None = Field(
+        default=None,
+        description="How an answer may grow: none, draft (one-to-one chats only) or edit (default none).",
+    )
+    unclear_sends: Literal["park", "resend"] | None = Field(
+        default=None,
+        description="A send of which nobody knows whether it arrived: park it or send again (DUR-2, default park).",
+    )
+
+
+class Defaults(Settings):
+    """What holds where nothing closer says otherwise."""
+
+    timezone: Annotated[str, AfterValidator(_timezone)] | None = Field(
+        default=None, description="IANA name of the zone in which times of day are meant (default UTC)."
+    )
+    require_mention: Annotated[bool, AfterValidator(_closed)] | None = Field(
+        default=None, description="Always true here: only a channel itself can open up (PART-6)."
+    )
+    never_silent_ack: bool | None = Field(
+        default=None,
+        description="In internal channels: a run that ends without words gets one acknowledgement (PART-10).",
+    )
+
+
+class Counterparty(Shape):
+    """An outside organisation."""
+
+    name: Term = Field(description="What operators read.")
+    tier: Annotated[int, Field(ge=1, le=3)] | None = Field(default=None, description="1 is the most careful.")
+    protected_terms: list[Annotated[Term, AfterValidator(_protected)]] = Field(
+        default_factory=list, description="Words that never reach another counterparty (AUTO-5)."
+    )
+
+
+class Person(Shape):
+    """A principal: one person with their accounts."""
+
+    accounts: list[Account] = Field(description="Such as telegram:510000001, matrix:@ann:example.org or web:ann.")
+    names: list[Term] = Field(
+        default_factory=list,
+        description="What others call them; 'Ann, can you look?' then is not for the agent (PART-2). Never identity.",
+    )
+    language: Language | None = Field(default=None, description="Of the gateway's words for this person.")
+    counterparty: Identifier | None = Field(default=None, description="The organisation they belong to.")
+    access: Literal["allow", "deny", "unknown"] | None = Field(
+        default=None,
+        description="In one-to-one chats: allow, or unknown as for strangers; deny mutes them anywhere (IDENT-5).",
+    )
+
+
+class Observation(Shape):
+    """What is kept of messages that nobody addressed to the agent (PART-9)."""
+
+    retention: Annotated[Duration, AfterValidator(_kept)] = Field(description="Kept text is deleted after this time.")
+    readers: Annotated[list[Identifier], AfterValidator(_readers)] = Field(description="Agents that may read it.")
+
+
+class Channel(Settings):
+    """A shared channel, or a topic or thread of it; a thread takes from its channel what it doesn't say itself."""
+
+    audience: (
+        Annotated[
+            Literal["external", "internal"],
+            PlainValidator(_audience),
+            WithJsonSchema({"enum": ["external", "internal"]}),
+        ]
+        | None
+    ) = Field(default=None, description="Who reads along; required unless access is deny (IDENT-2).")
+    access: Literal["allow", "deny"] | None = Field(
+        default=None, description="deny mutes everything (IDENT-5, default allow)."
+    )
+    counterparty: Identifier | None = Field(default=None, description="The organisation that it belongs to.")
+    require_mention: bool | None = Field(
+        default=None, description="false: open questions are answered (PART-6); internal channels only (default true)."
+    )
+    people: Literal["everyone", "listed"] | None = Field(
+        default=None, description="listed: only people of this file are answered (default everyone)."
+    )
+    answer_operators: bool | None = Field(
+        default=None,
+        description="Operators needn't address the agent (PART-7); internal channels only (default false).",
+    )
+    observe_unmentioned_group_messages: bool | None = Field(
+        default=None,
+        description="Keep unaddressed messages as untrusted context; needs observation (PART-9, default false).",
+    )
+    observation: Observation | None = Field(default=None, description="How long they are kept, and who may read them.")
+    never_silent_ack: bool | None = Field(
+        default=None,
+        description="A run that ends without words gets one acknowledgement (PART-10); internal channels only.",
+    )
+    progress: bool | None = Field(
+        default=None, description="Progress notes are shown (OUT-3); internal channels only (default false)."
+    )
+    reports: bool | None = Field(
+        default=None, description="Operational reports go here (OUT-8); internal channels only (default false)."
+    )
+    autonomy: Autonomy | None = Field(default=None, description="What may be said here without asking.")
+
+
+class Direct(Settings):
+    """One-to-one chats. Their audience follows from the person: external, or operator (IDENT-3)."""
+
+    strangers: Literal["allow", "deny", "unknown"] | None = Field(
+        default=None,
+        description="People whom this file doesn't know: allow answers them; deny and unknown mute (default unknown).",
+    )
+
+
+class UnknownChannels(Shape):
+    """Channels that are not listed (IDENT-5)."""
+
+    explicit_requests: Literal["answer", "mute"] | None = Field(
+        default=None, description="A mention of the agent or a command for it, with external limits (default mute)."
+    )
+
+
+class BotRequest(Shape):
+    """An operator's request that lets one bot speak to the agent in one channel until a time (PART-5)."""
+
+    bot: Account = Field(description="Account of the other bot.")
+    channel: Place = Field(description="A channel of this file.")
+    requested_by: Identifier = Field(description="Id of an operator.")
+    until: Moment = Field(description="With its offset, such as 2026-12-31T18:00:00+01:00.")
+
+
+class Approvers(Shape):
+    """Who may decide (APPR-1)."""
+
+    groups: dict[Identifier, list[Identifier]] = Field(
+        default_factory=dict, description="Operators by the name of their group. An empty group is nobody."
+    )
+
+
+class Document(Shape):
+    """The policy: who may start the agent, who reads along, and what may be said without asking."""
+
+    version: Literal[1] = Field(description="Of this format.")
+    defaults: Defaults = Field(default_factory=Defaults, description="What holds where nothing closer says otherwise.")
+    commands: list[CommandName] = Field(
+        default_factory=list, description="Names of commands that count as a request in a group (PART-1)."
+    )
+    operators: list[Identifier] = Field(
+        default_factory=list, description="Ids of people who may approve. An empty list is nobody."
+    )
+    people: dict[Identifier, Person] = Field(default_factory=dict, description="By an id of your choice.")
+    counterparties: dict[Identifier, Counterparty] = Field(
+        default_factory=dict, description="Outside organisations, by an id of your choice."
+    )
+    channels: dict[Place, Channel] = Field(
+        default_factory=dict, description="By complete destination: platform:bot:channel, then :thread for a topic."
+    )
+    direct: Direct = Field(default_factory=Direct, description="One-to-one chats.")
+    unknown_channels: UnknownChannels = Field(
+        default_factory=UnknownChannels, description="Channels that are not listed."
+    )
+    bot_requests: list[BotRequest] = Field(
+        default_factory=list, description="Other bots that may speak to the agent, each for a time."
+    )
+    autonomy: GeneralAutonomy = Field(default_factory=GeneralAutonomy, description="What may be said without asking.")
+    approvers: Approvers = Field(default_factory=Approvers, description="Who may decide.")
+
+
+HINTS: Final[Hints] = {
+    ("direct", "audience"): "remove it: the audience of a one-to-one chat follows from its person (IDENT-3)",
+    ("direct", "access"): "write strangers: allow, deny or unknown",
+    ("autonomy", "hard_stops"): "remove it: the hard stops are fixed (AUTO-3)",
+    ("channels", "*", "autonomy", "hard_stops"): "remove it: the hard stops are fixed (AUTO-3)",
+    ("channels", "*", "autonomy", "tiers"): "tiers stand under autonomy at the top",
+    ("channels", "*", "strangers"): "write people: everyone or people: listed",
+    ("people", "*", "operator"): "list the person's id under operators",
+    ("people", "*", "tier"): "a tier stands at a counterparty",
+    ("defaults", "commands"): "commands stand at the top",
+    ("defaults", "observation"): "observation stands at each channel that is meant (PART-9)",
+    ("defaults", "audience"): "the audience stands at each channel (IDENT-2)",
+}
