@@ -15,7 +15,7 @@ from policy.document_checks import burst_times, check, effective
 from policy.document_model import HINTS, Autonomy, Channel, Document, Rate, Settings
 from policy.document_shape import fit
 from policy.ruleset import Access, ChannelPolicy, ContentClass, Policy, Resend, Streaming
-from policy.strictyaml import DocumentError
+from policy.tree import DocumentError
 
 __all__ = ["DocumentError", "load", "schema"]
 
@@ -48,21 +48,23 @@ def schema() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of the file, for editors that complete and check while one writes."""
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        **_without_null(Document.model_json_schema()),
+        **_plain(Document.model_json_schema()),
     }
 
 
-def _without_null(part: Any) -> Any:
-    """A key is written or left out; null is no value of this file."""
+def _plain(part: Any) -> Any:
+    """A key is written or left out, and null is no value of this file; ids are as strict as keys."""
     if isinstance(part, list):
-        return [_without_null(item) for item in part]
+        return [_plain(item) for item in part]
     if not isinstance(part, dict):
         return part
-    kept = {key: _without_null(value) for key, value in part.items() if not (key == "default" and value is None)}
+    kept = {key: _plain(value) for key, value in part.items() if not (key == "default" and value is None)}
     options = kept.get("anyOf")
     if options is not None:
         del kept["anyOf"]
         kept |= next(option for option in options if option != {"type": "null"})
+    if "patternProperties" in kept:
+        kept["additionalProperties"] = False
     return kept
 
 

@@ -14,7 +14,8 @@ from typing import Annotated, Any, Final, TypeVar, Union, get_args, get_origin
 from pydantic import AfterValidator, BaseModel, ConfigDict, PlainValidator, ValidationError, WithJsonSchema
 from pydantic_core import ErrorDetails, PydanticCustomError
 
-from policy.strictyaml import Mark, Node, Problem, Scalar, Section, content, dotted, find, survey
+from policy.strictyaml import survey
+from policy.tree import Mark, Node, Problem, Scalar, Section, content, dotted, find
 
 Path = tuple[str | int, ...]
 Hints = Mapping[Path, str]

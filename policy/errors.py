@@ -3,7 +3,7 @@
 PolicyError
 ├── MalformedDestinationError   a written destination does not fit its platform   (destination)
 ├── MalformedAccountError       a written account does not fit its platform       (destination)
-└── DocumentError               a file says something that can't hold           (strictyaml)
+└── DocumentError               a file says something that can't hold           (tree)
 """
 
 

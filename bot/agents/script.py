@@ -25,7 +25,8 @@ from bot.model.errors import ConfigError
 from bot.model.request import Request
 from bot.texts.codes import Failure
 from forms.card import CardError
-from policy.strictyaml import DocumentError, content, find, parse
+from policy.strictyaml import parse
+from policy.tree import DocumentError, content, dotted, find
 
 LONGEST_WAIT_S: Final = 60.0
 _TAGS: Final = ("_", "constrained", "list[")  # what pydantic calls the branches of a union, in paths
@@ -128,8 +129,9 @@ def load_script(text: str, *, source: str) -> Script:
     except ValidationError as error:
         found = error.errors(include_url=False, include_context=False, include_input=False)
         deepest = max(found, key=lambda one: len(one["loc"]))
-        mark, _ = find(root, deepest["loc"])
-        where = ".".join(str(step) for step in deepest["loc"] if not str(step).startswith(_TAGS))
+        path = tuple(step for step in deepest["loc"] if not str(step).startswith(_TAGS))
+        mark, _ = find(root, path)
+        where = dotted(path)
         fault = f"{source}:{mark.line}:{mark.column}: {where}: {deepest['msg'].removeprefix('Value error, ')}"
     raise ConfigError(fault)
 

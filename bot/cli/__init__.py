@@ -1,1 +1,11 @@
-"""."""
+"""The command line. Whatever is heavy is imported inside the command that needs it, so that help is there at once."""
+
+import sys
+
+
+def main() -> None:
+    """Run ``discreet`` and end the process with its exit code (see :mod:`bot.cli.failing`)."""
+    from bot.cli.app import app
+    from bot.cli.failing import guarded
+
+    sys.exit(guarded(lambda: app(prog_name="discreet")))

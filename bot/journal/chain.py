@@ -108,17 +108,30 @@ def verify(records: Iterable[Record], *, head: Head | None = None) -> Break | No
     Returns:
         The first break, None where there is none.
     """
+    walked = walk(records)
+    if isinstance(walked, Break):
+        return walked
+    return None if head is None else ended(walked, head)
+
+
+def walk(records: Iterable[Record]) -> Head | Break:
+    """Walk the chain from its first record to where it ends or breaks."""
     last = Head()
     for record in records:
         why = _wrong(last, record)
         if why is not None:
             return Break(seq=last.seq + 1, why=why)
         last = Head(seq=record.seq, hash=record.hash)
-    if head is not None and last != head:
-        if last.seq < head.seq:
-            return Break(seq=last.seq + 1, why="records are missing at the end")
-        return Break(seq=min(last.seq, head.seq + 1), why="the noted end of the chain is another one")
-    return None
+    return last
+
+
+def ended(last: Head, head: Head) -> Break | None:
+    """Compare where the chain ends with where it is known to end."""
+    if last == head:
+        return None
+    if last.seq < head.seq:
+        return Break(seq=last.seq + 1, why="records are missing at the end")
+    return Break(seq=min(last.seq, head.seq + 1), why="the noted end of the chain is another one")
 
 
 def _wrong(last: Head, record: Record) -> str | None:

@@ -6,15 +6,13 @@ DiscreetError
 ├── ChannelError         a platform: refused, unreachable          (channels)
 ├── AgentError           an agent: slow, absent, wrong             (agents)
 └── ClearanceError       our own code: a way round the door        (model.clearance)
+
+The first two stand in :mod:`bot.config.errors`, the lowest layer, and are had from here.
 """
 
+from bot.config.errors import ConfigError, DiscreetError
 
-class DiscreetError(Exception):
-    """Root of what the gateway raises on purpose; its text may be shown to an admin and holds no secret."""
-
-
-class ConfigError(DiscreetError):
-    """The configuration can't hold; the text says where and the mend."""
+__all__ = ["AgentError", "ChannelError", "ClearanceError", "ConfigError", "DiscreetError", "StoreError"]
 
 
 class StoreError(DiscreetError):

@@ -46,7 +46,6 @@ class Request:
         tap: value of the pressed button, if it is a tap.
         attachments: files, fetched through :class:`bot.ports.agent.Files`.
         context: labels, quotes, observed messages: untrusted, structured, never part of the prompt's text.
-        correction: the request is an edit that added what was missing.
     """
 
     id: str

@@ -23,8 +23,8 @@ from bot.journal.chain import Facts, Head, Record, link
 from bot.model.errors import StoreError
 from bot.storage.compiled import BulkInsert
 from bot.storage.failures import busy, explain
-from bot.storage.statements import JOURNAL_ROW_COLUMNS, READ_HEAD, WRITE_HEAD
 from bot.storage.schema import journal
+from bot.storage.statements import JOURNAL_ROW_COLUMNS, READ_HEAD, WRITE_HEAD
 
 Payload = TypeVar("Payload")
 Result = TypeVar("Result")
@@ -231,7 +231,7 @@ class Writer:
         while True:
             try:
                 self._connection.execute("BEGIN IMMEDIATE")
-            except sqlite3.OperationalError as error:  # noqa: PERF203 - another process holds the database: wait for it
+            except sqlite3.OperationalError as error:
                 if not busy(error) or time.monotonic() >= deadline:
                     raise
             else:
@@ -251,10 +251,14 @@ def checkpoint(transaction: Transaction, payloads: Sequence[None]) -> Sequence[N
 
 def read_head(connection: sqlite3.Connection) -> Head:
     """The end of the journal as it is noted in the database."""
-    row = connection.execute(READ_HEAD).fetchone()
-    if row is None:
+    return head_of(connection.execute(READ_HEAD).fetchall())
+
+
+def head_of(rows: Sequence[tuple[Any, ...]]) -> Head:
+    """The end of the journal from the rows of :data:`bot.storage.statements.READ_HEAD`."""
+    if not rows:
         return Head()
-    seq, _, digest = row[0].partition(":")
+    seq, _, digest = rows[0][0].partition(":")
     return Head(seq=int(seq), hash=digest)
 
 

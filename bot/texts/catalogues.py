@@ -1,10 +1,11 @@
-"""Brings the catalogues up to date with the sentences in the code, and compiles them: ``python -m bot.texts.catalogues``.
+"""Brings the catalogues up to date with the sentences in the code: ``python -m bot.texts.catalogues``.
 
 Needed by developers alone; the package ships what comes out of it.
 """
 
 import io
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Final
@@ -17,6 +18,7 @@ from bot.texts.words import DOMAIN, FALLBACK, LANGUAGES
 
 SOURCES: Final = ("bot.texts.sentences:ENGLISH", "bot.channels.web.words:ENGLISH")
 """Sentences by key. They are named and not imported, because words lie below everything that speaks them."""
+_NO_DATE: Final = datetime(2000, 1, 1, tzinfo=UTC)
 LOCALES: Final = Path(__file__).parent / "locales"
 
 
@@ -69,6 +71,7 @@ def written(catalogue: Catalog) -> bytes:
 def compiled(catalogue: Catalog) -> bytes:
     """The binary form of a catalogue, without what is fuzzy and without dates."""
     plain = read_po(io.BytesIO(written(catalogue)), locale=catalogue.locale, domain=DOMAIN)
+    plain.creation_date = plain.revision_date = _NO_DATE
     out = io.BytesIO()
     write_mo(out, plain)
     return out.getvalue()

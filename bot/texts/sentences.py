@@ -26,9 +26,10 @@ NOTICES: Final[dict[Notice, str]] = {
     Notice.TAP_TAKEN: "Thank you, noted.",
     Notice.TAP_STALE: "This button is no longer valid.",
     Notice.COMMAND_NOT_HERE: "That command does not work here.",
-    Notice.UNCLEAR_SEND: "Nobody can tell whether a message to `{destination}` has arrived. Please look there; "
-    "it will not be sent again by itself.",
-    Notice.CHANNEL_MOVED: "The chat `{old}` goes on as `{new}`. It counts as unknown until the policy lists the new id.",
+    Notice.UNCLEAR_SEND: "Nobody can tell whether a message has arrived (number {part} in the outbox). "
+    "It will not be sent again by itself.",
+    Notice.CHANNEL_MOVED: "The chat `{old}` goes on as `{new}`. "
+    "It counts as unknown until the policy lists the new id.",
     Notice.POLICY_BROKEN: "The policy file has changed and can't be used, so the rules from before stay in force. "
     "`discreet policy check` shows what is wrong.",
     Notice.POLICY_LOADED: "The changed policy is in force.",

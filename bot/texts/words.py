@@ -31,7 +31,8 @@ def nearest(tag: str | None) -> str:
         return FALLBACK
     from babel.core import negotiate_locale
 
-    found = negotiate_locale([tag.replace("_", "-"), tag.replace("_", "-").partition("-")[0]], LANGUAGES, sep="-")
+    wanted = tag.replace("_", "-").casefold()
+    found = negotiate_locale([wanted, wanted.partition("-")[0]], LANGUAGES, sep="-")
     return FALLBACK if found is None else found
 
 

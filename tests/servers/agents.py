@@ -1,9 +1,11 @@
 """Servers that play agents and models on loopback, the polite and the hostile ones, and what a request to them needs."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from aiohttp import web
@@ -22,17 +24,21 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 @asynccontextmanager
-async def serving(handler: Handler) -> AsyncIterator[str]:
+async def serving(handler: Handler, *, tls: ssl.SSLContext | None = None) -> AsyncIterator[str]:
     """An HTTP server on loopback for one test; gives its address."""
+
+    async def handle(received: web.Request) -> web.StreamResponse:
+        return await handler(received)
+
     application = web.Application(client_max_size=64 << 20)
-    application.router.add_post("/{path:.*}", handler)
+    application.router.add_post("/{path:.*}", handle)
     runner = web.AppRunner(application, handler_cancellation=True, shutdown_timeout=1)
     await runner.setup()
     try:
-        site = web.TCPSite(runner, "127.0.0.1", 0)
+        site = web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls)
         await site.start()
         host, port = runner.addresses[0][:2]
-        yield f"http://{host}:{port}"
+        yield f"{'https' if tls else 'http'}://{host}:{port}"
     finally:
         await runner.cleanup()
 
@@ -51,6 +57,13 @@ async def speaking(raw: bytes) -> AsyncIterator[str]:
     async with server:
         host, port = server.sockets[0].getsockname()[:2]
         yield f"http://{host}:{port}"
+
+
+def self_signed() -> ssl.SSLContext:
+    """TLS for 127.0.0.1 with a certificate that nobody vouches for."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(Path(__file__).with_name("self_signed.pem"))
+    return context
 
 
 class FilesInMemory:

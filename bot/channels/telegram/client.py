@@ -1,7 +1,7 @@
 """A narrow client of the Bot API: one call, its answer, and the three ways in which it can fail.
 
-The token is a part of every address, and aiohttp puts addresses into its errors. INVARIANT: no error and no log line of this
-module holds an address, a description or an aiohttp error, not even as its context: errors are raised outside of ``except``.
+The token is a part of every address, and aiohttp puts addresses into its errors. INVARIANT: no error and no log line of
+this module holds an address or an aiohttp error, not even as its context: errors are raised outside of ``except``.
 
 CallError                the call has not succeeded
 ├── RefusedError         the platform answered that it did not do it (or one of its front servers failed)
@@ -10,6 +10,7 @@ CallError                the call has not succeeded
 """
 
 import asyncio
+import contextlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -235,10 +236,8 @@ def decode_json(raw: bytes | str) -> Any:
 
 def _result(method: str, status: int, raw: bytes) -> Any:
     answer = None
-    try:
+    with contextlib.suppress(ValueError, RecursionError):
         answer = decode_json(raw)
-    except (ValueError, RecursionError):
-        pass
     if isinstance(answer, dict):
         if answer.get("ok") is True and "result" in answer:
             return answer["result"]
@@ -263,13 +262,14 @@ def _multipart(params: Params, files: Sequence[OutFile]) -> aiohttp.FormData:
     for name, value in params.items():
         form.add_field(name, value if isinstance(value, str) else orjson.dumps(value).decode())
     for index, file in enumerate(files):
-        form.add_field(str(index), file.content, filename=_file_name(file.name), content_type=_media_type(file.media_type))
+        kind = _media_type(file.media_type)
+        form.add_field(str(index), file.content, filename=_file_name(file.name), content_type=kind)
     return form
 
 
 def _file_name(name: str) -> str:
     """A name that can stand in a header: no quotes, no line ends, no paths."""
-    clean = re.sub(r'[\x00-\x1f\x7f"\\/]', "_", name).strip()
+    clean = re.sub(r'[\x00-\x1f\x7f"\\/]', "_", name.encode("utf-8", "replace").decode()).strip()
     return clean[:200] or "file"
 
 

@@ -1,10 +1,10 @@
 """From one native update to facts (IDENT-1, PART-11, PART-14 to 16).
 
-Evidence is structure, never look: entities, ids and flags that the platform set. Texts are carried along and never searched,
-but for the stretch that an entity covers. Whatever does not have the documented shape is ``MALFORMED`` or lacks its evidence;
-nothing is repaired, nothing is guessed, and nothing raises.
+Evidence is structure, never look: entities, ids and flags that the platform set. Texts are carried along and never
+searched, but for the stretch that an entity covers. Whatever does not have the documented shape is ``MALFORMED`` or
+lacks its evidence; nothing is repaired, nothing is guessed, and nothing raises.
 
-This runs for every message of every chat, most of which are none of the bot's business: the plain case comes first and cheap.
+This runs for every message of every chat, most of which are none of the bot's business: the plain case is cheap.
 """
 
 from collections.abc import Mapping
@@ -28,8 +28,8 @@ UNREADABLE: Final = "unreadable"
 FILES: Final = ("photo", "document", "voice", "audio", "video", "video_note", "sticker")
 """Fields that carry a file. An animation comes with a ``document`` for the same file."""
 _CONTENT: Final = frozenset(FILES) | {
-    "text", "caption", "animation", "live_photo", "paid_media", "story", "poll", "checklist", "contact", "location", "venue",
-    "dice", "game", "giveaway", "invoice", "rich_message",
+    "text", "caption", "animation", "live_photo", "paid_media", "story", "poll", "checklist", "contact", "location",
+    "venue", "dice", "game", "giveaway", "invoice", "rich_message",
 }  # fmt: skip
 _CHATS: Final = {"private": Chat.DIRECT, "group": Chat.GROUP, "supergroup": Chat.GROUP, "channel": Chat.BROADCAST}
 _MESSAGES: Final = (
@@ -120,7 +120,7 @@ def chat_id_of(update: Any) -> int | None:
 
 
 def topic_of(message: Native) -> int | None:
-    """The topic that a message stands in; reply threads and the General topic are none, though they may carry a number."""
+    """The topic that a message stands in; reply threads and the General topic are none, even with a number."""
     if message.get("is_topic_message") is not True:
         return None
     thread = message["message_thread_id"]
@@ -148,7 +148,7 @@ def _message(
     if "business_connection_id" in message:
         place = Chat.DELEGATED  # PART-16: two people talk there
     topic = topic_of(message) if "message_thread_id" in message else None
-    origin, sender = _author(message, chat_id, place, bot_id)
+    origin, sender = _author(message, place, bot_id)
     sent_at = message["date"]
     if kind is Kind.EDIT:
         sent_at = message.get("edit_date", sent_at)
@@ -170,9 +170,9 @@ def _message(
         raise _ShapeError
     if message.get("is_automatic_forward"):
         kind = Kind.AUTOMATIC_FORWARD  # PART-15
-    address = _NOBODY
+    address = _NOBODY  # so it stays for a forwarded text: somebody else said it
     entities = message.get("entities") or message.get("caption_entities")
-    if entities and "forward_origin" not in message and "forward_date" not in message:  # PART-14: forwarded texts address nobody
+    if entities and "forward_origin" not in message and "forward_date" not in message:  # PART-14
         address = _addressed(text, entities, bot_id, identity)
     reply, apparent = None, False
     if "reply_to_message" in message or "external_reply" in message or "reply_to_story" in message:
@@ -220,7 +220,7 @@ def _destination(bot_id: int, channel: int | str, topic: int | None) -> Destinat
     )
 
 
-def _author(message: Native, chat_id: int, place: Chat, bot_id: int) -> tuple[Origin, str | None]:
+def _author(message: Native, place: Chat, bot_id: int) -> tuple[Origin, str | None]:
     """Who wrote it. A stand-in account is never a person (PART-16)."""
     author = message.get("from")
     if "sender_chat" in message or (author is None and place is Chat.BROADCAST):
@@ -345,8 +345,9 @@ def _tap(
 
 
 def _other(update: Native, key: str, received_at: datetime, bot_id: int, identity: Identity | None) -> Reading:
-    """Memberships, reactions and kinds that are not known here: a thing that happened in a chat, and never a request."""
-    kind_name, body = next(((name, value) for name, value in update.items() if name != "update_id"), ("", {}))
+    """Memberships, reactions and kinds that are not known here: things that happen in a chat, never a request."""
+    kind_name = next((name for name in update if name != "update_id"), "")
+    body = update[kind_name]
     chat = body["chat"]
     author = body.get("from") or body.get("user")
     origin, sender = (Origin.ANONYMOUS, None) if author is None else _person(author, bot_id)

@@ -1,7 +1,7 @@
 """Who the bot itself is (PART-14): its id is in its token, its name only the platform knows, and it may change.
 
-The name is asked for at start, beside the intake and never before it, and again on a timer; when a text mentions somebody
-whom the bot doesn't know, it might be the bot under a new name, so it is asked at most once a minute then.
+The name is asked for at start, beside the intake and never before it, and again on a timer. A mention of somebody else
+might be one of the bot under a new name, so the name is asked for then too, at most once a minute.
 """
 
 import asyncio
@@ -51,11 +51,16 @@ class IdentityWatch:
         self._refresh_s = refresh_s
         self._on_miss_s = on_miss_s
         self._missed = asyncio.Event()
+        self._known = asyncio.Event()
         self.current: Identity | None = None
 
     def miss(self) -> None:
-        """A text mentions a name that is not the bot's, as far as it knows."""
+        """Somebody is mentioned who is not the bot, as far as it knows."""
         self._missed.set()
+
+    async def known(self) -> None:
+        """Return when the platform has told it."""
+        await self._known.wait()
 
     async def run(self) -> None:
         """Look again and again until cancelled; never raises for what the platform does."""
@@ -79,6 +84,7 @@ class IdentityWatch:
             log.warning("identity_not_understood")
             return False
         self.current = identity_of(self._api.bot_id, me["username"])
+        self._known.set()
         return True
 
     async def _pause(self) -> None:

@@ -1,7 +1,9 @@
-"""How fast the bot may speak: to one chat, in one group, in all (per chat about 1 a second, per group 20 a minute, 30 a second).
+"""How fast the bot may speak: to one chat about 1 a second, in one group 20 a minute, in all 30 a second.
 
-Generic cell rate: a limit remembers one moment, the time at which it would be empty again. Moments are seconds of a monotonic
-clock. Waiting is cheaper than being refused: a 429 silences the bot for as long as the platform likes.
+Generic cell rate: a limit remembers one moment, the time at which it would be empty again. In any stretch of time at
+most ``burst`` plus ``per_s`` times its seconds pass: five, and then one in four seconds, are 20 in any minute. Moments
+are seconds of a monotonic clock. Waiting is cheaper than a refusal, which silences the bot for as long as the platform
+likes.
 """
 
 from dataclasses import dataclass, field
@@ -20,8 +22,8 @@ class Limits:
     """The limits of a bot account; None switches one off."""
 
     chat: Rate | None = field(default_factory=lambda: Rate(per_s=1.0, burst=3))
-    group: Rate | None = field(default_factory=lambda: Rate(per_s=20 / 60, burst=10))
-    total: Rate | None = field(default_factory=lambda: Rate(per_s=30.0, burst=30))
+    group: Rate | None = field(default_factory=lambda: Rate(per_s=15 / 60, burst=5))
+    total: Rate | None = field(default_factory=lambda: Rate(per_s=25.0, burst=5))
 
 
 class Bucket:

@@ -62,7 +62,7 @@ def _attachments(message: Native) -> tuple[Attachment, ...]:
     photo = message.get("photo")
     if isinstance(photo, list):
         sizes = [size for size in photo if isinstance(size, dict)]
-        largest = max(sizes, key=lambda size: (_number(size, "width") or 0) * (_number(size, "height") or 0), default={})
+        largest = max(sizes, key=_area, default={})
         return _attachment(largest, f"photo_{message.get('message_id')}.jpg", "image/jpeg")
     sticker = _tree(message, "sticker")
     if sticker:
@@ -112,6 +112,10 @@ def _tree(parent: Native, field: str) -> Native:
 def _text(parent: Native, field: str) -> str:
     value = parent.get(field)
     return value if isinstance(value, str) else ""
+
+
+def _area(size: Native) -> int:
+    return (_number(size, "width") or 0) * (_number(size, "height") or 0)
 
 
 def _number(parent: Native, field: str) -> int | None:

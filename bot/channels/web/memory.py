@@ -1,11 +1,10 @@
 """The chat's ports in memory: for tests, and for a chat whose messages need not outlive the process."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from bot.ports.decisions import Listener, Ruling
 from bot.ports.timeline import Entry
 
 
@@ -106,20 +105,3 @@ class MemoryEntrances:
             for digest in theirs:
                 del kept[digest]
         return count
-
-
-class DecisionBoard:
-    """A :class:`bot.ports.decisions.DecisionFeed`: whoever decides calls :meth:`announce`."""
-
-    def __init__(self) -> None:
-        self._listeners: list[Listener] = []
-
-    def subscribe(self, listener: Listener) -> Callable[[], None]:
-        """Hear every ruling from now on."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
-
-    def announce(self, ruling: Ruling) -> None:
-        """Tell all listeners."""
-        for listener in tuple(self._listeners):
-            listener(ruling)

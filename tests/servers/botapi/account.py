@@ -55,10 +55,15 @@ class Account:
 
 
 Method = Callable[[Account, Arguments], Any]
-"""A method that answers at once; getUpdates alone waits and is not among them."""
+"""A method that answers at once; those that wait are not among them."""
 
 METHODS: Final[dict[str, Method]] = {}
 """Methods by name in lower case: the Bot API doesn't mind the case."""
+NAMES: Final[dict[str, str]] = {
+    name.lower(): name
+    for name in ("getUpdates", "setWebhook", "deleteWebhook")  # these wait, see Dispatch
+}
+"""The documented spelling by the name in lower case."""
 
 
 def method(name: str) -> Callable[[Method], Method]:
@@ -66,6 +71,7 @@ def method(name: str) -> Callable[[Method], Method]:
 
     def register(function: Method) -> Method:
         METHODS[name.lower()] = function
+        NAMES[name.lower()] = name
         return function
 
     return register

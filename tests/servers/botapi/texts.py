@@ -37,7 +37,9 @@ MESSAGE: Final = Limit(units=TEXT_UNITS, too_long="message is too long", empty="
 CAPTION: Final = Limit(units=CAPTION_UNITS, too_long="message caption is too long", empty=None)
 
 
-def formatted(arguments: Arguments, world: World, *, field: str, entities: str, limit: Limit, parse: Parse) -> tdlib.Formatted:
+def formatted(
+    arguments: Arguments, world: World, *, field: str, entities: str, limit: Limit, parse: Parse
+) -> tdlib.Formatted:
     """The text of a call as the chat will show it.
 
     Args:
@@ -74,10 +76,7 @@ def format_text(
     if len(text) > RAW_BYTES // 4 and len(text.encode("utf-8", "replace")) > RAW_BYTES:
         raise bad_request("text is too long")
     try:
-        if mode and mode.lower() != "none":
-            result = _parsed(text, mode)
-        else:
-            result = _listed(text, entities or [], parse)
+        result = _parsed(text, mode) if mode and mode.lower() != "none" else _listed(text, entities or [], parse)
         if parse == "tdlib" or result.entities:
             result = _trim(result)
         if parse == "tdlib" and result.text:

@@ -55,6 +55,7 @@ class UpdateQueue:
         self.allowed: frozenset[str] | None = None
         self.polls = 0
         self.on_new: Callable[[Entry], None] | None = None
+        self.on_poll: Callable[[], None] | None = None
 
     @property
     def next_id(self) -> int:
@@ -126,8 +127,12 @@ class UpdateQueue:
             if start < self._previous_start + _SAME_OFFSET_SOON_S:
                 limit = 1
         self._previous_offset, self._previous_start = offset, start
-        self.end_poll(conflict("terminated by other getUpdates request; make sure that only one bot instance is running"))
+        self.end_poll(
+            conflict("terminated by other getUpdates request; make sure that only one bot instance is running")
+        )
         self._forget(offset)
+        if self.on_poll is not None:
+            self.on_poll()
         if not self.entries and timeout_s:
             await self._wait(timeout_s)
         return self._take(limit)

@@ -92,6 +92,11 @@ class Webhook:
             self._client = None
 
     @property
+    def lanes(self) -> list[asyncio.Task[None]]:
+        """The deliveries under way; each task ends when its lane is empty."""
+        return list(self._tasks.values())
+
+    @property
     def info(self) -> dict[str, Any]:
         """What getWebhookInfo answers."""
         info: dict[str, Any] = {

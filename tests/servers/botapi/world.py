@@ -197,7 +197,7 @@ class World:
     def _new_chat(self, chat_id: int) -> Tree:
         if chat_id > 0:
             person = self.user(chat_id)
-            named = {key: person[key] for key in ("first_name", "last_name", "username") if key in person}
+            named: Tree = {key: person[key] for key in ("first_name", "last_name", "username") if key in person}
             return {"id": chat_id, **named, "type": "private"}
         kind = "supergroup" if chat_id < -1_000_000_000_000 else "group"
         return {"id": chat_id, "title": f"Room {chat_id}", "type": kind}

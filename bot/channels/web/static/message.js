@@ -91,7 +91,8 @@ function replyLine(reply, room) {
 
 /** The first words of a message. */
 export function excerpt(message) {
-  const text = message.text.replace(/\s+/g, " ").trim() || message.files.map((file) => file.name).join(", ");
+  const words = message.text.replace(/\s+/g, " ").trim();
+  const text = words || message.card?.title || message.files.map((file) => file.name).join(", ");
   return text.length > 120 ? `${text.slice(0, 118)}…` : text;
 }
 
@@ -174,14 +175,25 @@ function actions(message, room) {
 }
 
 const ICONS = { respond: "answered", mute: "silent", defer: "waiting" };
+const WORDLESS = new Set(["silent", "stopped", "withdrawn"]);
+const PLAIN = new Set(["answered", "acknowledged", "control"]);
+
+/** What people saw of it: a request that was let through counts as waiting until something came of it. */
+function seen(made) {
+  if (made.outcome !== "respond" || PLAIN.has(made.result)) return made.outcome;
+  if (made.result === null) return "defer";
+  return WORDLESS.has(made.result) ? "mute" : "respond";
+}
 
 /** The decision: a badge that opens to its whole reason. */
 function decision(made) {
-  const box = make("details", `decision ${made.outcome}`);
+  const outcome = seen(made);
+  const box = make("details", `decision ${outcome}`);
   const badge = make("summary");
   const sentence = say(`reason.${made.reason}`);
   badge.title = sentence;
-  badge.append(icon(ICONS[made.outcome]), make("b", "", say(`decision.${made.outcome}`)), make("code", "", made.reason));
+  badge.append(icon(ICONS[outcome]), make("b", "", say(`decision.${outcome}`)), make("code", "", made.reason));
+  if (made.result && !PLAIN.has(made.result)) badge.append(make("code", "", `· ${made.result}`));
   const more = make("div", "why");
   more.append(make("p", "", sentence));
   if (made.observe) more.append(make("p", "", say("decision.observed")));

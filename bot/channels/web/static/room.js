@@ -60,9 +60,14 @@ export class RoomView {
     this.down.append(icon("down"));
     this.down.hidden = true;
     this.down.addEventListener("click", () => this.#toBottom());
+    this.stuck = true; // to the newest message, until somebody scrolls up
     this.scroll.addEventListener("scroll", () => {
-      this.down.hidden = this.#atBottom();
+      if (!this.scroll.clientHeight) return;
+      this.stuck = this.#atBottom();
+      this.down.hidden = this.stuck;
     });
+    const follow = new ResizeObserver(() => this.#follow());
+    for (const box of [this.scroll, this.log, this.live]) follow.observe(box);
     this.notes = make("div", "notes");
     this.notes.setAttribute("role", "status");
     this.composer = new Composer(this, this.state);
@@ -93,12 +98,11 @@ export class RoomView {
   take(message) {
     const known = this.messages.get(message.id)?.message;
     if (known && known.seq >= message.seq) return;
-    const stuck = this.#atBottom();
     if (message.author?.bot && !known) this.#settle(message);
     this.#put(message);
     if (message.deleted) this.composer.forget(message.id);
     if (known) this.#redrawRepliesTo(message.id);
-    this.#afterChange(stuck || (!known && message.author && message.author.id === this.composer.person));
+    this.#afterChange(!known && message.author?.id === this.composer.person);
   }
 
   typing() {
@@ -107,7 +111,7 @@ export class RoomView {
       this.dots = make("p", "typing");
       this.dots.append(avatar({ bot: true }), make("span", "dots"), make("span", "", say("message.writing", this.state)));
       this.dots.children[1].append(make("i"), make("i"), make("i"));
-      this.#keepDown(() => this.live.append(this.dots));
+      this.live.append(this.dots);
     }
     this.typingTimer = setTimeout(() => this.#endTyping(), TYPING_MS);
   }
@@ -130,7 +134,7 @@ export class RoomView {
     }
     clearTimeout(draft.timer);
     draft.timer = setTimeout(() => this.#endDraft(data.stream), DRAFT_MS);
-    this.#keepDown(() => draft.words.replaceChildren(graft(data.html)));
+    draft.words.replaceChildren(graft(data.html));
   }
 
   /** A short word to one person. */
@@ -240,6 +244,7 @@ export class RoomView {
   async #loadEarlier() {
     const first = Math.min(...[...this.messages.values()].map((one) => one.message.position));
     const height = this.scroll.scrollHeight;
+    this.stuck = false;
     this.earlier.disabled = true;
     try {
       const { messages } = await get(`/api/rooms/${this.data.id}/messages?before=${first}`);
@@ -259,10 +264,8 @@ export class RoomView {
     if (down) this.#toBottom();
   }
 
-  #keepDown(change) {
-    const stuck = this.#atBottom();
-    change();
-    if (stuck) this.#toBottom();
+  #follow() {
+    if (this.stuck) this.scroll.scrollTop = this.scroll.scrollHeight;
   }
 
   #atBottom() {
@@ -270,9 +273,8 @@ export class RoomView {
   }
 
   #toBottom() {
-    requestAnimationFrame(() => {
-      this.scroll.scrollTop = this.scroll.scrollHeight;
-      this.down.hidden = true;
-    });
+    this.stuck = true;
+    this.down.hidden = true;
+    this.#follow();
   }
 }

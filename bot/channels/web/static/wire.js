@@ -1,5 +1,7 @@
 // The page's side of the wire: JSON posts, one stream of events.
 
+const RETRY_MS = 3000;
+
 export class Refused extends Error {
   constructor(code) {
     super(code);
@@ -51,20 +53,33 @@ export async function post(path, body) {
   }
 }
 
-/** Hear events from `after` on; the browser comes back by itself with the id of the last event that it has seen. */
+/** Hear events from `after` on. The browser comes back by itself with the id of the last event that it has seen; where
+ * it has given up (the server refused), the page asks who it is and begins again, or learns that its visit is over. */
 export function listen(after, hears, stateIs) {
+  let seen = after;
   const source = new EventSource(`/api/stream?after=${after}`);
   for (const [name, hear] of Object.entries(hears)) {
-    source.addEventListener(name, (event) => hear(JSON.parse(event.data), event));
+    source.addEventListener(name, (event) => {
+      if (event.lastEventId) seen = Number(event.lastEventId);
+      hear(JSON.parse(event.data));
+    });
   }
   source.addEventListener("open", () => stateIs("live"));
   source.addEventListener("error", () => {
     stateIs("lost");
-    if (source.readyState === EventSource.CLOSED) {
-      setTimeout(() => stateIs("ended"), 0);
-    }
+    if (source.readyState === EventSource.CLOSED) setTimeout(again, RETRY_MS);
   });
-  return source;
+  async function again() {
+    try {
+      await get("/api/state");
+    } catch (error) {
+      if (error.code === "error.session") {
+        stateIs("ended");
+        return;
+      }
+    }
+    listen(seen, hears, stateIs);
+  }
 }
 
 /** A file as base64. */

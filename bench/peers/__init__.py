@@ -1,0 +1,1 @@
+"""Bare echo bots: the least that somebody would write on each library."""

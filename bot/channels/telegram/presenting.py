@@ -1,0 +1,267 @@
+"""Words, files and cards in the form that Telegram shows: each part one call, with its final bytes (OUT-2).
+
+Files come first, the words under the first of them as far as a caption goes, the rest as messages; buttons stand under
+the last message (an album can't carry any). What a button stands for never leaves: on the wire is an opaque token.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+from bot.channels.telegram.formatting import Entity, FormattedText, is_blank, render
+from bot.channels.telegram.payload import NO_PREVIEW, Params, decode, encode
+from bot.channels.telegram.splitting import split, split_caption
+from bot.model.output import Final as Answer
+from bot.model.output import OutFile
+from bot.model.part import Action, ButtonToken, Part
+from bot.ports.channel import Reply
+from forms.card import Button, Card, Style
+from policy.boundary import Speech
+from policy.ruleset import Streaming
+from policy.utf16 import utf16_len
+
+Tokens = Callable[[], str]
+
+ALBUM_MAX: Final = 10
+PHOTO_MAX_BYTES: Final = 10 * 2**20
+TAP_TEXT_MAX: Final = 200
+_PHOTOS: Final = frozenset({"image/jpeg", "image/png", "image/webp"})
+_POINTER: Final = "⬇️"
+"""Stands over buttons that have no words of their own; Telegram refuses a message without text."""
+
+
+def new_token() -> str:
+    """An opaque token of a button: 128 bits, 22 of the 64 bytes that Telegram takes."""
+    return secrets.token_urlsafe(16)
+
+
+def present(speech: Speech, answer: Answer, *, to: Reply, tokens: Tokens = new_token) -> tuple[Part, ...]:
+    """Bring an answer into its final form (see :meth:`bot.ports.channel.Channel.present`)."""
+    card = answer.card if answer.card is not None else Card()
+    words, under = render(answer.text), _card_text(card)
+    runs = _runs(answer.files)
+    rest: tuple[FormattedText, ...]
+    caption = FormattedText(text="")
+    if not runs:
+        whole = _joined(words, under)
+        rest = split(whole) or (whole,)
+        if card.buttons and is_blank(whole.text):
+            rest = (FormattedText(text=_POINTER),)
+    elif card.buttons and len(runs[-1]) > 1:
+        caption, rest = _beside_album(words, under)
+    else:
+        caption, rest = split_caption(_joined(words, under))
+    keyboard, buttons, labels = _keyboard(card.buttons, tokens)
+    parts = [_files(speech, run, caption if index == 0 else None, to) for index, run in enumerate(runs)]
+    parts += [_message(speech, text, to) for text in rest]
+    if buttons:
+        parts[-1] = _with_buttons(parts[-1], keyboard, buttons, labels)
+    if to.message is not None:
+        parts[0] = _with_params(parts[0], reply_parameters=_answers(to.message))
+    return tuple(parts)
+
+
+def present_fragment(text: str, *, to: Reply, streaming: Streaming, stream: str, message: str | None) -> Part | None:
+    """A growing answer as a draft or as an edit (see :meth:`bot.ports.channel.Channel.present_fragment`)."""
+    if streaming is Streaming.OFF or is_blank(text):
+        return None
+    pieces = split(render(text))
+    if not pieces:
+        return None
+    if streaming is Streaming.DRAFT:
+        if int(to.destination.channel) < 0:
+            return None  # drafts are shown in private chats only
+        params = _params(pieces[-1], to)
+        params.pop("link_preview_options")
+        params["draft_id"] = 1 + int.from_bytes(hashlib.sha256(stream.encode()).digest()[:4], "big") % (2**31 - 1)
+        return _part(Speech.FRAGMENT, Action.DRAFT, "sendMessageDraft", params, pieces[-1].text, to)
+    if message is None:
+        first = _message(Speech.FRAGMENT, pieces[0], to)
+        return first if to.message is None else _with_params(first, reply_parameters=_answers(to.message))
+    params = _params(pieces[0], to)
+    params.pop("message_thread_id", None)
+    params["message_id"] = int(message)
+    return _part(Speech.FRAGMENT, Action.EDIT, "editMessageText", params, pieces[0].text, to)
+
+
+def typing(to: Reply) -> Part:
+    """The sign that work is under way; Telegram shows it for 5 s."""
+    params = {**_place(to), "action": "typing"}
+    return _part(Speech.SIGN, Action.TYPING, "sendChatAction", params, "", to)
+
+
+def answer_tap(tap_id: str, text: str, *, to: Reply) -> Part:
+    """The end of a button's spinner; words in it are seen by the person who pressed, alone."""
+    text = _mended(text)
+    shown = text if utf16_len(text) <= TAP_TEXT_MAX else split(FormattedText(text=text), limit=TAP_TEXT_MAX)[0].text
+    params: Params = {"callback_query_id": tap_id}
+    if shown:
+        params["text"] = shown
+    speech = Speech.SAFE_ERROR if shown else Speech.SIGN
+    return _part(speech, Action.TAP_ANSWER, "answerCallbackQuery", params, shown, to)
+
+
+def _part(
+    speech: Speech,
+    action: Action,
+    method: str,
+    params: Params,
+    text: str,
+    to: Reply,
+    files: tuple[OutFile, ...] = (),
+) -> Part:
+    return Part(
+        destination=to.destination,
+        action=action,
+        speech=speech,
+        text=text,
+        payload=encode(method, params),
+        files=files,
+    )
+
+
+def _place(to: Reply) -> Params:
+    place: Params = {"chat_id": int(to.destination.channel)}
+    if to.destination.thread is not None:
+        place["message_thread_id"] = int(to.destination.thread)
+    return place
+
+
+def _params(text: FormattedText, to: Reply) -> Params:
+    params = {**_place(to), "text": text.text, "link_preview_options": NO_PREVIEW}
+    if text.entities:
+        params["entities"] = [entity.as_json() for entity in text.entities]
+    return params
+
+
+def _answers(message: str) -> Params:
+    """The reply mark; where the message has gone meanwhile, the answer comes without."""
+    return {"message_id": int(message), "allow_sending_without_reply": True}
+
+
+def _message(speech: Speech, text: FormattedText, to: Reply) -> Part:
+    return _part(speech, Action.SEND, "sendMessage", _params(text, to), text.text, to)
+
+
+# files
+
+
+def _runs(files: Sequence[OutFile]) -> list[tuple[OutFile, ...]]:
+    """Files in their order: neighbouring photos as albums, everything else one by one."""
+    runs: list[tuple[OutFile, ...]] = []
+    for file in files:
+        last = runs[-1] if runs else ()
+        if last and len(last) < ALBUM_MAX and _is_photo(file) and _is_photo(last[-1]):
+            runs[-1] = (*last, file)
+        else:
+            runs.append((file,))
+    return runs
+
+
+def _is_photo(file: OutFile) -> bool:
+    return file.media_type in _PHOTOS and len(file.content) <= PHOTO_MAX_BYTES
+
+
+def _files(speech: Speech, files: tuple[OutFile, ...], caption: FormattedText | None, to: Reply) -> Part:
+    words = _caption(caption)
+    text = "\n".join([words["caption"]] if words else [])
+    text = "\n".join([text, *(file.name for file in files)]) if text else "\n".join(file.name for file in files)
+    params = _place(to)
+    if len(files) > 1:
+        media: list[Params] = [{"type": "photo", "media": f"attach://{index}"} for index in range(len(files))]
+        media[0].update(words)
+        return _part(speech, Action.FILES, "sendMediaGroup", {**params, "media": media}, text, to, files)
+    method, field = ("sendPhoto", "photo") if _is_photo(files[0]) else ("sendDocument", "document")
+    return _part(speech, Action.FILES, method, {**params, field: "attach://0", **words}, text, to, files)
+
+
+def _caption(caption: FormattedText | None) -> Params:
+    if caption is None or is_blank(caption.text):
+        return {}
+    params: Params = {"caption": caption.text}
+    if caption.entities:
+        params["caption_entities"] = [entity.as_json() for entity in caption.entities]
+    return params
+
+
+# cards
+
+
+def _card_text(card: Card) -> FormattedText:
+    """Title and rows, their labels bold; values stand as they are, whatever signs are in them."""
+    text, entities = "", list[Entity]()
+
+    def bold(words: str) -> None:
+        nonlocal text
+        if words.strip():
+            entities.append(Entity(type="bold", offset=utf16_len(text), length=utf16_len(words)))
+        text += words
+
+    if card.title:
+        bold(_mended(card.title))
+        text += "\n" if card.rows else ""
+    for index, (name, value) in enumerate(card.rows):
+        text += "\n" if index else ""
+        bold(_mended(f"{name}:"))
+        text += _mended(f" {value}")
+    return FormattedText(text=text, entities=tuple(entities))
+
+
+def _mended(text: str) -> str:
+    """Without lone surrogates, which have no bytes on the wire."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _joined(above: FormattedText, under: FormattedText) -> FormattedText:
+    if not under.text:
+        return above
+    if is_blank(above.text):
+        return under
+    gap = f"{above.text}\n\n"
+    shift = utf16_len(gap)
+    moved = tuple(replace(entity, offset=entity.offset + shift) for entity in under.entities)
+    return FormattedText(text=gap + under.text, entities=above.entities + moved)
+
+
+def _beside_album(words: FormattedText, under: FormattedText) -> tuple[FormattedText, tuple[FormattedText, ...]]:
+    """Caption and messages where an album comes last and buttons are to follow it: at least one message."""
+    caption, rest = split_caption(words)
+    if not is_blank(under.text):
+        return caption, (*rest, *split(under))
+    if rest:
+        return caption, rest
+    if is_blank(words.text):
+        return caption, (FormattedText(text=_POINTER),)
+    return FormattedText(text=""), split(words)
+
+
+def _keyboard(
+    buttons: Sequence[Button],
+    tokens: Tokens,
+) -> tuple[list[list[dict[str, Any]]], tuple[ButtonToken, ...], str]:
+    """One button a row, its tokens, and the labels as people read them."""
+    made = tuple(ButtonToken(token=tokens(), label=button.label, value=button.value) for button in buttons)
+    rows = []
+    for button, token in zip(buttons, made, strict=True):
+        key: dict[str, Any] = {"text": _mended(button.label), "callback_data": token.token}
+        if button.style is not Style.NEUTRAL:
+            key["style"] = button.style.value
+        rows.append([key])
+    return rows, made, "\n".join(button.label for button in buttons)
+
+
+def _with_buttons(
+    part: Part,
+    keyboard: list[list[dict[str, Any]]],
+    buttons: tuple[ButtonToken, ...],
+    labels: str,
+) -> Part:
+    part = _with_params(part, reply_markup={"inline_keyboard": keyboard})
+    return replace(part, text=f"{part.text}\n{labels}" if part.text else labels, buttons=buttons)
+
+
+def _with_params(part: Part, **more: Any) -> Part:
+    method, params = decode(part)
+    return replace(part, payload=encode(method, {**params, **more}))

@@ -1,0 +1,48 @@
+"""``discreet journal verify`` and ``discreet journal tail`` (DUR-4)."""
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from bot.cli import terminal
+from bot.cli.failing import NOT_IN_ORDER, OK
+from bot.cli.reading import read
+from bot.cli.serving import read_config
+from bot.journal.chain import Record
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def verify_journal(path: Path) -> int:
+    """Walk the chain; returns the exit code."""
+    broken = read(read_config(path), lambda reader: reader.journal.verify())
+    if broken is None:
+        terminal.good("journal: in order")
+        return OK
+    terminal.complain(f"journal: broken at record {broken.seq}: {broken.why}")
+    terminal.mend("keep this file as it is and compare it with a backup; what stands before that record is sound")
+    return NOT_IN_ORDER
+
+
+def tail_journal(path: Path, *, count: int, as_json: bool) -> None:
+    """Print the latest records, oldest first."""
+    records = read(read_config(path), lambda reader: reader.journal.tail(count))
+    for record in records:
+        print(_json(record) if as_json else _line(record))
+
+
+def _json(record: Record) -> str:
+    facts = json.loads(record.facts)
+    return json.dumps(
+        {"seq": record.seq, "at": _at(record), "kind": record.kind, "facts": facts, "hash": record.hash},
+        ensure_ascii=True,
+    )
+
+
+def _line(record: Record) -> str:
+    facts = " ".join(f"{name}={value}" for name, value in json.loads(record.facts).items() if value is not None)
+    return f"{record.seq:>8}  {_at(record)}  {record.kind:<20}  {facts}".rstrip()
+
+
+def _at(record: Record) -> str:
+    return (_EPOCH + timedelta(microseconds=record.at_us)).isoformat(timespec="milliseconds")

@@ -1,0 +1,132 @@
+"""``discreet run``, ``discreet demo``, ``discreet chat invite`` and ``discreet version``."""
+
+import asyncio
+import inspect
+import os
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import fields, is_dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from bot.cli import terminal
+from bot.config.file import load_config
+from bot.config.secret import Secret
+from bot.config.settings import Config, LogFormat
+from bot.observability.redaction import register_secret
+
+
+def read_config(path: Path) -> Config:
+    """The configuration; from now on its secrets are hidden in everything that is logged or printed.
+
+    Raises:
+        ConfigError: it can't be read or can't hold.
+    """
+    config = load_config(path, os.environ)
+    _hide(config)
+    return config
+
+
+def serve(path: Path, *, policy: Path | None) -> None:
+    """Run the gateway until it is told to stop."""
+    config = read_config(path)
+    if policy is not None:
+        config = replace(config, policy=policy)
+    for warning in config.warnings:
+        terminal.warn(warning)
+    _log(level=config.log.level.value, json_lines=True if config.log.format is LogFormat.JSON else None)
+
+    from bot.wiring import run_gateway
+
+    finish(lambda: run_gateway(config))
+
+
+def show(*, port: int, open_page: bool) -> None:
+    """Run the demo until it is told to stop."""
+
+    def announce(address: str) -> None:
+        terminal.head("The demo is running. Open this address:")
+        terminal.say(f"\n    {address}\n")
+        terminal.say("Ctrl-C ends it. Nothing of it is kept.")
+        if open_page:
+            import webbrowser
+
+            webbrowser.open(address)
+
+    _log(level="warning", json_lines=None)
+
+    from bot.wiring import run_demo
+
+    finish(lambda: run_demo(port=port, announce=announce))
+
+
+def print_invite(path: Path, person: str) -> None:
+    """Print a one-time link into the built-in chat."""
+    config = read_config(path)
+
+    from bot.wiring import create_invite
+
+    made = create_invite(config, person)
+    link = asyncio.run(_result(made)) if inspect.isawaitable(made) else made
+    print(link)  # the one secret that is meant for the terminal
+    terminal.note(f"This link lets {person} in, once. Send it to nobody else.")
+
+
+def version_text() -> str:
+    """Name and version of the installed package."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return f"discreet {version('discreet')}"
+    except PackageNotFoundError:
+        return "discreet (a source tree that is not installed)"
+
+
+def finish(command: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run a coroutine to its end, on uvloop where there is one, with every failure logged."""
+
+    async def watched() -> None:
+        from bot.observability.log import watch_for_failures
+
+        watch_for_failures(asyncio.get_running_loop())
+        await command()
+
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(watched())
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def _log(*, level: str, json_lines: bool | None) -> None:
+    from bot.config.errors import DiscreetError
+    from bot.model.errors import DiscreetError as GatewayError
+    from bot.observability.failures import show_text_of
+    from bot.observability.log import configure
+
+    # A policy error may quote the file, so of it only the type is logged; see policy.tree.DocumentError.places.
+    show_text_of(DiscreetError, GatewayError)
+    configure(level=level, json_lines=json_lines)
+
+
+async def _result(made: Any) -> Any:
+    return await made
+
+
+def _hide(value: object) -> None:
+    """Register every secret of the configuration."""
+    if isinstance(value, Secret):
+        register_secret(value.reveal())
+    elif isinstance(value, Mapping):
+        for item in value.values():
+            _hide(item)
+    elif isinstance(value, tuple):
+        for item in value:
+            _hide(item)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for one in fields(value):
+            _hide(getattr(value, one.name))

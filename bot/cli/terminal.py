@@ -1,0 +1,61 @@
+"""Words on a terminal: plain lines, coloured only where a person looks at them."""
+
+import os
+import sys
+from typing import TYPE_CHECKING, TextIO
+
+from bot.observability.redaction import redact
+
+if TYPE_CHECKING:
+    from policy.tree import Problem
+
+_RED, _GREEN, _YELLOW, _BOLD, _PLAIN = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[1m", "\x1b[0m"
+
+
+def say(text: str = "") -> None:
+    """A line of the result."""
+    print(redact(text))
+
+
+def good(text: str) -> None:
+    """A line that says that something is in order."""
+    print(_dyed(redact(text), _GREEN, sys.stdout))
+
+
+def head(text: str) -> None:
+    """A headline."""
+    print(_dyed(redact(text), _BOLD, sys.stdout))
+
+
+def note(text: str) -> None:
+    """A line beside the result, on stderr."""
+    print(redact(text), file=sys.stderr)
+
+
+def warn(text: str) -> None:
+    """What works and should be mended all the same."""
+    print(f"{_dyed('warning:', _YELLOW, sys.stderr)} {redact(text)}", file=sys.stderr)
+
+
+def complain(text: str) -> None:
+    """What is wrong."""
+    print(f"{_dyed('error:', _RED, sys.stderr)} {redact(text)}", file=sys.stderr)
+
+
+def mend(text: str) -> None:
+    """What to do about it."""
+    print(f"{_dyed('mend:', _YELLOW, sys.stderr)} {redact(text)}", file=sys.stderr)
+
+
+def problem(found: "Problem", *, to_stderr: bool = False) -> None:
+    """One problem of a file: ``file:line:column: error: what``, and the mend below it."""
+    out = sys.stderr if to_stderr else sys.stdout
+    path = f"{found.path}: " if found.path else ""
+    print(f"{found.place}: {_dyed('error:', _RED, out)} {redact(path + found.message)}", file=out)
+    print(f"    {_dyed('mend:', _YELLOW, out)} {redact(found.mend)}", file=out)
+
+
+def _dyed(text: str, colour: str, out: TextIO) -> str:
+    if not out.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return text
+    return f"{colour}{text}{_PLAIN}"

@@ -1,0 +1,342 @@
+"""The configuration file as it is written: its sections and keys, and what becomes of them.
+
+It is read by the same strict YAML as the policy: unknown and duplicate keys, surprises and unset variables are
+refused with their line and mend. Pydantic is imported here, so this module is imported late.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import Field
+from pydantic_core import PydanticCustomError
+
+from bot.config.errors import ConfigError
+from bot.config.file import exposed
+from bot.config.secret import Secret
+from bot.config.settings import (
+    AgentSettings,
+    Chat,
+    Config,
+    EchoAgent,
+    Limits,
+    Listen,
+    Log,
+    LogFormat,
+    LogLevel,
+    Metrics,
+    Mode,
+    OpenAIAgent,
+    ScriptedAgent,
+    TelegramBot,
+    Webhook,
+    WebhookAgent,
+)
+from bot.config.words import Address, SecretText, Url, UrlPath, Word, bot_id, secret_text
+from policy.document_shape import Duration, Identifier, Report, Shape, fit, nearest
+from policy.document_shape import Path as KeyPath
+from policy.tree import DocumentError, Scalar
+
+SECRET_FILE_LIMIT: Final = 64 << 10  # bytes
+_LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
+Speed = Annotated[float, Field(gt=0, le=10_000)]
+
+
+class _Webhook(Shape):
+    public_url: Url
+    secret: SecretText | None = None
+    secret_file: Word | None = None
+    listen: Address = Listen(host="127.0.0.1", port=8080)
+    path: UrlPath = "/telegram"
+
+
+class _Limits(Shape):
+    per_chat_per_s: Speed = 1.0
+    per_group_per_min: Speed = 20.0
+    total_per_s: Speed = 30.0
+
+
+class _Telegram(Shape):
+    token: SecretText | None = None
+    token_file: Word | None = None
+    api_url: Url = "https://api.telegram.org"
+    mode: Literal["polling", "webhook"] = "polling"
+    webhook: _Webhook | None = None
+    limits: _Limits = _Limits()
+    max_file_mb: Annotated[int, Field(ge=1, le=2000)] = 20
+
+
+class _Agent(Shape):
+    kind: Literal["echo", "scripted", "webhook", "openai"]
+    script: Word | None = None
+    url: Url | None = None
+    secret: SecretText | None = None
+    secret_file: Word | None = None
+    previous_secret: SecretText | None = None
+    headers: dict[str, SecretText] | None = None
+    files: Literal["metadata", "inline"] | None = None
+    base_url: Url | None = None
+    model: Word | None = None
+    api_key: SecretText | None = None
+    api_key_file: Word | None = None
+    options: dict[str, Any] | None = None
+    stream: bool | None = None
+    images: bool | None = None
+    timeout: Duration | None = None
+    wait: Duration | None = None
+    allow_plain_http: bool | None = None
+
+
+_WAITING: Final = frozenset({"timeout", "wait", "allow_plain_http"})
+_KINDS: Final[dict[str, frozenset[str]]] = {
+    "echo": frozenset(),
+    "scripted": frozenset({"script"}),
+    "webhook": _WAITING | {"url", "secret", "secret_file", "previous_secret", "headers", "files"},
+    "openai": _WAITING | {"base_url", "model", "api_key", "api_key_file", "options", "stream", "images"},
+}
+_NEEDED: Final[dict[str, tuple[str, ...]]] = {
+    "echo": (),
+    "scripted": (),
+    "webhook": ("url",),
+    "openai": ("base_url", "model"),
+}
+
+
+class _Chat(Shape):
+    enabled: bool = False
+    listen: Address = Listen(host="127.0.0.1", port=8443)
+    public_url: Url | None = None
+
+
+class _Log(Shape):
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["json", "console"] = "json"
+
+
+class _Metrics(Shape):
+    enabled: bool = True
+    listen: Address = Listen(host="127.0.0.1", port=9464)
+
+
+class _Document(Shape):
+    data_dir: Word = "data"
+    policy: Word = "policy.yaml"
+    telegram: list[_Telegram] = Field(default_factory=list)
+    agents: dict[Identifier, _Agent]
+    default_agent: Identifier | None = None
+    chat: _Chat = _Chat()
+    contents_retention: Duration = timedelta(days=30)
+    log: _Log = _Log()
+    metrics: _Metrics = _Metrics()
+
+
+_HINTS: Final[dict[KeyPath, str]] = {
+    ("token",): "a token stands under telegram, in a list: telegram: then a line with - token: ${TELEGRAM_BOT_TOKEN}",
+    ("channels",): "channels stand in the policy file",
+    ("people",): "people stand in the policy file",
+    ("operators",): "operators stand in the policy file",
+    ("telegram", "*", "webhook", "port"): "write listen: and host:port",
+    ("agents", "*", "timeout_s"): "write timeout: and a duration such as 90s",
+}
+
+
+def build(text: str, *, path: Path, environment: Mapping[str, str]) -> Config:
+    """Make the configuration from its text.
+
+    Args:
+        text: of the file.
+        path: of the file; files that it names are relative to its folder.
+        environment: what ``${NAME}`` stands for.
+
+    Raises:
+        ConfigError: it can't hold.
+    """
+    document, report = fit(_Document, text, source=str(path), environment=environment, hints=_HINTS)
+    config = None if document is None else _Builder(path, report).config(document)
+    if config is None or report.problems:
+        error = DocumentError(report.problems)
+        raise ConfigError(str(error), problems=error.problems)
+    return config
+
+
+class _Builder:
+    """Turns the written sections into settings, reads secret files on the way and reports what can't hold."""
+
+    def __init__(self, path: Path, report: Report) -> None:
+        self._path = path
+        self._report = report
+        self._warnings: list[str] = []
+        self._secret_written_out = False
+
+    def config(self, document: _Document) -> Config | None:
+        """The configuration; None where a part can't be made, which is reported then."""
+        bots = [self._bot(("telegram", number), written) for number, written in enumerate(document.telegram)]
+        agents = {name: self._agent(("agents", name), written) for name, written in document.agents.items()}
+        telegram = tuple(bot for bot in bots if bot is not None)
+        for number, bot in enumerate(bots):
+            if bot is not None and bot.bot_id in [other.bot_id for other in bots[:number] if other is not None]:
+                self._report(("telegram", number), "this bot is listed twice", "one bot has one receiver; remove one")
+        if not document.telegram and not document.chat.enabled:
+            self._report(
+                ("telegram",), "there is nothing to serve", "list a bot under telegram, or write chat: {enabled: true}"
+            )
+        if document.chat.enabled and document.chat.public_url is None and document.chat.listen.host not in _LOOPBACK:
+            self._report(
+                ("chat", "public_url"), "public_url is missing", "say how people reach the chat from outside", key=True
+            )
+        default = self._default_agent(document)
+        if self._secret_written_out:
+            self._warn(exposed(self._path, self._path.stat().st_mode))
+        if default is None or len(telegram) < len(bots):
+            return None
+        return Config(
+            data_dir=self._file(document.data_dir),
+            policy=self._file(document.policy),
+            telegram=telegram,
+            agents={name: agent for name, agent in agents.items() if agent is not None},
+            default_agent=default,
+            chat=Chat(
+                enabled=document.chat.enabled,
+                listen=document.chat.listen,
+                public_url=document.chat.public_url,
+            ),
+            contents_retention=document.contents_retention,
+            log=Log(level=LogLevel(document.log.level), format=LogFormat(document.log.format)),
+            metrics=Metrics(enabled=document.metrics.enabled, listen=document.metrics.listen),
+            warnings=tuple(self._warnings),
+        )
+
+    def _default_agent(self, document: _Document) -> str | None:
+        known = list(document.agents)
+        if document.default_agent in document.agents:
+            return document.default_agent
+        if document.default_agent is not None:
+            self._report(("default_agent",), "this agent is not listed", nearest(document.default_agent, known))
+        elif len(known) == 1:
+            return known[0]
+        elif known:
+            self._report(("default_agent",), "default_agent is missing", f"name one of {', '.join(known)}")
+        else:
+            self._report(("agents",), "there is no agent", "add one, such as main: {kind: echo}", key=True)
+        return None
+
+    def _bot(self, path: KeyPath, written: _Telegram) -> TelegramBot | None:
+        token = self._secret(path, "token", written.token, written.token_file, needed=True)
+        if token is None:
+            return None
+        number = bot_id(token)
+        if number is None:
+            key = "token" if written.token is not None else "token_file"
+            self._report((*path, key), "this is no token of a bot", "copy it whole from BotFather: digits:letters")
+            return None
+        webhook = None
+        if written.mode == "webhook" and written.webhook is None:
+            self._report((*path, "mode"), "webhook is missing", "add webhook: {public_url: ..., secret: ...}")
+        elif written.mode == "polling" and written.webhook is not None:
+            self._report((*path, "webhook"), "this has no effect with polling", "write mode: webhook", key=True)
+        elif written.webhook is not None:
+            webhook = self._webhook((*path, "webhook"), written.webhook)
+        return TelegramBot(
+            bot_id=number,
+            token=token,
+            api_url=written.api_url,
+            mode=Mode(written.mode),
+            webhook=webhook,
+            limits=Limits(
+                per_chat_per_s=written.limits.per_chat_per_s,
+                per_group_per_min=written.limits.per_group_per_min,
+                total_per_s=written.limits.total_per_s,
+            ),
+            max_file_bytes=written.max_file_mb << 20,
+        )
+
+    def _webhook(self, path: KeyPath, written: _Webhook) -> Webhook | None:
+        secret = self._secret(path, "secret", written.secret, written.secret_file, needed=True)
+        if secret is None:
+            return None
+        if not secret.reveal().replace("-", "").replace("_", "").isalnum() or len(secret.reveal()) > 256:
+            self._report(
+                (*path, "secret"), "Telegram takes no such secret", "take up to 256 letters, digits, - and _", key=True
+            )
+        return Webhook(public_url=written.public_url, secret=secret, listen=written.listen, path=written.path)
+
+    def _agent(self, path: KeyPath, written: _Agent) -> AgentSettings | None:
+        kind = written.kind
+        for key in sorted(written.model_fields_set - _KINDS[kind] - {"kind"}):
+            self._report((*path, key), f"an agent of kind {kind} has no {key}", "remove it, or change kind", key=True)
+        missing = [key for key in _NEEDED[kind] if getattr(written, key) is None]
+        for key in missing:
+            self._report((*path, key), f"{key} is missing", f"add {key}: an agent of kind {kind} needs it")
+        if kind == "echo":
+            return EchoAgent()
+        if kind == "scripted":
+            return ScriptedAgent(script=None if written.script is None else self._file(written.script))
+        waiting: dict[str, Any] = {
+            "total_s": None if written.timeout is None else written.timeout.total_seconds(),
+            "wait_s": None if written.wait is None else written.wait.total_seconds(),
+            "allow_plain_http": bool(written.allow_plain_http),
+        }
+        if kind == "webhook":
+            secret = self._secret(path, "secret", written.secret, written.secret_file, needed=True)
+            secrets = [one for one in (secret, written.previous_secret) if one is not None]
+            if any(not one.reveal().startswith("whsec_") for one in secrets):
+                self._report(
+                    (*path, "secret"), "this is no secret of a webhook", "it starts with whsec_, then base64", key=True
+                )
+            return WebhookAgent(
+                url=written.url or "",
+                secrets=tuple(secrets),
+                headers=written.headers or {},
+                inline_files=written.files == "inline",
+                **waiting,
+            )
+        return OpenAIAgent(
+            base_url=written.base_url or "",
+            model=written.model or "",
+            api_key=self._secret(path, "api_key", written.api_key, written.api_key_file, needed=False),
+            options=written.options or {},
+            stream=written.stream is not False,
+            images=bool(written.images),
+            **waiting,
+        )
+
+    def _secret(
+        self, path: KeyPath, key: str, given: Secret | None, file: str | None, *, needed: bool
+    ) -> Secret | None:
+        """A secret from the file or from one of its own."""
+        if given is not None and file is not None:
+            self._report((*path, f"{key}_file"), f"{key} and {key}_file both stand here", "keep one", key=True)
+        if given is not None:
+            node = self._report.node((*path, key))
+            self._secret_written_out |= isinstance(node, Scalar) and "${" not in node.written
+            return given
+        if file is None:
+            if needed:
+                self._report((*path, key), f"{key} is missing", f"add {key}: ${{NAME}} or {key}_file: a path", key=True)
+            return None
+        place = (*path, f"{key}_file")
+        name = self._file(file)
+        try:
+            with name.open("rb") as opened:
+                content = opened.read(SECRET_FILE_LIMIT)
+            mode = name.stat().st_mode
+            secret = Secret(secret_text(content.decode().strip()))
+        except OSError as error:
+            self._report(place, f"this file can't be read: {error.strerror}", "name a file that the daemon can read")
+            return None
+        except (UnicodeDecodeError, PydanticCustomError):
+            self._report(place, "this file holds no single secret", "put the secret into it, alone on one line")
+            return None
+        self._warn(exposed(name, mode))
+        return secret
+
+    def _warn(self, warning: str | None) -> None:
+        if warning is not None:
+            self._warnings.append(warning)
+
+    def _file(self, name: str) -> Path:
+        try:
+            return self._path.parent / Path(name).expanduser()
+        except RuntimeError:
+            raise ConfigError(f"{self._path}: a path starts with ~ and there is no such home. Write it whole") from None

@@ -1,0 +1,206 @@
+"""The configuration as the daemon uses it: complete, checked, with files read and defaults applied."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from pathlib import Path
+
+from bot.config.secret import Secret
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Listen:
+    """Where a server of ours listens."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+class Mode(StrEnum):
+    """How Telegram's updates come in."""
+
+    POLLING = "polling"
+    WEBHOOK = "webhook"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Webhook:
+    """Where Telegram posts updates: its own view (``public_url``) and ours (``listen`` and ``path``)."""
+
+    public_url: str
+    secret: Secret
+    listen: Listen
+    path: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Limits:
+    """How fast messages may leave."""
+
+    per_chat_per_s: float = 1.0
+    per_group_per_min: float = 20.0
+    total_per_s: float = 30.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class TelegramBot:
+    """One bot account on Telegram.
+
+    Attributes:
+        bot_id: the number before the colon of the token.
+        token: of the Bot API.
+        api_url: of the Bot API server, without a slash at the end.
+        mode: how updates come in.
+        webhook: only with ``Mode.WEBHOOK``.
+        limits: how fast messages may leave.
+        max_file_bytes: larger files are not fetched.
+    """
+
+    bot_id: str
+    token: Secret
+    api_url: str = "https://api.telegram.org"
+    mode: Mode = Mode.POLLING
+    webhook: Webhook | None = None
+    limits: Limits = field(default_factory=Limits)
+    max_file_bytes: int = 20 << 20
+
+    @property
+    def account(self) -> str:
+        """``telegram:`` and the bot's number."""
+        return f"telegram:{self.bot_id}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EchoAgent:
+    """Says what it hears."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ScriptedAgent:
+    """Follows a script; None: the one of the demo."""
+
+    script: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WebhookAgent:
+    """Posts signed requests.
+
+    Attributes:
+        url: where to.
+        secrets: ``whsec_...``, the current one first.
+        headers: sent along.
+        inline_files: contents of attachments go along.
+        total_s: of waiting for one answer; None: the agent's own default.
+        wait_s: of waiting for its head, and for each further piece; None: the agent's own default.
+        allow_plain_http: to another machine too.
+    """
+
+    url: str
+    secrets: tuple[Secret, ...]
+    headers: Mapping[str, Secret] = field(default_factory=dict)
+    inline_files: bool = False
+    total_s: float | None = None
+    wait_s: float | None = None
+    allow_plain_http: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class OpenAIAgent:
+    """A model behind an OpenAI-compatible server; attributes as with :class:`WebhookAgent`.
+
+    Attributes:
+        base_url: up to and without ``/chat/completions``.
+        model: as the server calls it.
+        api_key: None where the server wants none.
+        options: further fields of its requests.
+        stream: ask for a stream.
+        images: images go to the model.
+    """
+
+    base_url: str
+    model: str
+    api_key: Secret | None = None
+    options: Mapping[str, object] = field(default_factory=dict)
+    stream: bool = True
+    images: bool = False
+    total_s: float | None = None
+    wait_s: float | None = None
+    allow_plain_http: bool = False
+
+
+AgentSettings = EchoAgent | ScriptedAgent | WebhookAgent | OpenAIAgent
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Chat:
+    """The built-in chat; ``public_url`` is how people reach it, None: as it listens."""
+
+    enabled: bool = False
+    listen: Listen = field(default_factory=lambda: Listen(host="127.0.0.1", port=8443))
+    public_url: str | None = None
+
+
+class LogLevel(StrEnum):
+    """The least important kind of line that is written."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class LogFormat(StrEnum):
+    """How lines are written."""
+
+    JSON = "json"
+    CONSOLE = "console"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Log:
+    """The log."""
+
+    level: LogLevel = LogLevel.INFO
+    format: LogFormat = LogFormat.JSON
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Metrics:
+    """Metrics, health and readiness."""
+
+    enabled: bool = True
+    listen: Listen = field(default_factory=lambda: Listen(host="127.0.0.1", port=9464))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Config:
+    """The whole configuration.
+
+    Attributes:
+        data_dir: store and files; :func:`bot.config.file.make_data_dir` makes it.
+        policy: the policy file.
+        telegram: bot accounts, each once.
+        agents: by name.
+        default_agent: name of the one that answers where the policy names none.
+        chat: the built-in chat.
+        contents_retention: contents of messages are erased after it; digests and decisions stay.
+        log: the log.
+        metrics: metrics, health and readiness.
+        warnings: what an admin should mend although it works.
+    """
+
+    data_dir: Path
+    policy: Path
+    agents: Mapping[str, AgentSettings]
+    default_agent: str
+    telegram: tuple[TelegramBot, ...] = ()
+    chat: Chat = field(default_factory=Chat)
+    contents_retention: timedelta = timedelta(days=30)
+    log: Log = field(default_factory=Log)
+    metrics: Metrics = field(default_factory=Metrics)
+    warnings: tuple[str, ...] = ()

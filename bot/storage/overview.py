@@ -1,0 +1,57 @@
+"""What operators look at (see :class:`bot.ports.store.Overview`)."""
+
+import asyncio
+from dataclasses import dataclass
+
+from bot.ports.store import InboxState, OutboxState, SeenChannel, Waiting
+from bot.storage import statements as sql
+from bot.storage.parts import destination_of, read_part
+from bot.storage.reader import Reader
+from bot.storage.times import from_us
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Counts:
+    """How many rows are in each state; a state without rows is 0."""
+
+    inbox: dict[InboxState, int]
+    outbox: dict[OutboxState, int]
+
+
+class SqlOverview:
+    """The overview of a database; it may take long, so it has a thread and a connection of its own."""
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+
+    async def channels(self) -> list[SeenChannel]:
+        """See :meth:`bot.ports.store.Overview.channels`."""
+        rows = await asyncio.to_thread(self._reader.read, sql.CHANNELS)
+        seen: dict[tuple[str, str, str | None], SeenChannel] = {}
+        for account, channel, thread, chat, outcome, count, last_us in rows:
+            place = (account, channel, thread)
+            last_at = from_us(last_us)
+            known = seen.get(place)
+            decisions = {} if known is None else known.decisions
+            decisions[outcome] = decisions.get(outcome, 0) + count
+            if known is None or last_at >= known.last_at:
+                destination = destination_of(account, channel, thread)
+                seen[place] = SeenChannel(destination=destination, chat=chat, decisions=decisions, last_at=last_at)
+        return list(seen.values())
+
+    async def unclear(self) -> list[Waiting]:
+        """See :meth:`bot.ports.store.Overview.unclear`."""
+        return await asyncio.to_thread(
+            lambda: [read_part(self._reader.read, row) for row in self._reader.read(sql.UNCLEAR)],
+        )
+
+    async def counts(self) -> Counts:
+        """How much stands where, for the health page."""
+        return await asyncio.to_thread(self._counts)
+
+    def _counts(self) -> Counts:
+        inbox = dict.fromkeys(InboxState, 0)
+        outbox = dict.fromkeys(OutboxState, 0)
+        inbox |= {InboxState(state): count for state, count in self._reader.read(sql.COUNT_INBOX)}
+        outbox |= {OutboxState(state): count for state, count in self._reader.read(sql.COUNT_OUTBOX)}
+        return Counts(inbox=inbox, outbox=outbox)

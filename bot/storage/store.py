@@ -1,0 +1,102 @@
+"""The store: opens the file and hands out its rooms."""
+
+import asyncio
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+from bot.model.errors import StoreError
+from bot.storage.database import REVISION, Lock, connect, connect_reader, migrate, prepare, read_salt, revision
+from bot.storage.inbox import SqlInbox
+from bot.storage.ledger import JournalReader, SqlJournal
+from bot.storage.outbox import SqlOutbox
+from bot.storage.overview import SqlOverview
+from bot.storage.reader import Reader
+from bot.storage.writer import Writer
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Store:
+    """An open store. Attributes: the rooms of :mod:`bot.ports.store`."""
+
+    inbox: SqlInbox
+    outbox: SqlOutbox
+    overview: SqlOverview
+    journal: SqlJournal
+    _writer: Writer
+    _readers: tuple[Reader, ...]
+    _lock: Lock
+
+    @classmethod
+    async def open(cls, path: Path, *, patience_s: float = 30.0) -> Self:
+        """Open a store; make it or bring its schema up to date first. It belongs to the running event loop.
+
+        Args:
+            path: the database; it, its side files and a lock lie in one folder.
+            patience_s: how long another process may hold the database before writing fails.
+
+        Raises:
+            StoreError: it can't be opened; the text says the mend.
+        """
+        lock = await asyncio.to_thread(prepare, path)
+        readers: list[Reader] = []
+        try:
+            connection = await asyncio.to_thread(connect, path)
+            try:
+                await asyncio.to_thread(migrate, path, connection)
+                salt = read_salt(connection)
+                readers += [Reader(connect_reader(path)) for _ in range(2)]
+                writer = Writer(connection, salt=salt, patience_s=patience_s)
+            except BaseException:
+                connection.close()
+                raise
+        except BaseException:
+            for reader in readers:
+                reader.close()
+            lock.release()
+            raise
+        points, walks = readers
+        return cls(
+            inbox=SqlInbox(writer, points),
+            outbox=SqlOutbox(writer, points),
+            overview=SqlOverview(walks),
+            journal=SqlJournal(writer, walks),
+            _writer=writer,
+            _readers=tuple(readers),
+            _lock=lock,
+        )
+
+    @staticmethod
+    async def open_reader(path: Path) -> "StoreReader":
+        """Open a store to look at it, also while a daemon writes it.
+
+        Raises:
+            StoreError: there is none, it can't be read, or its schema is another version's.
+        """
+        connection = await asyncio.to_thread(connect_reader, path)
+        found = revision(connection)
+        if found != REVISION:
+            connection.close()
+            raise StoreError(f"the store {path} has schema {found}, this discreet reads {REVISION} (run it once)")
+        reader = Reader(connection)
+        return StoreReader(overview=SqlOverview(reader), journal=JournalReader(reader), _reader=reader)
+
+    async def close(self) -> None:
+        """Finish what was submitted and let go of the files. Closing twice is fine."""
+        for reader in self._readers:
+            reader.close()
+        await self._writer.close()
+        self._lock.release()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StoreReader:
+    """A store that is only looked at."""
+
+    overview: SqlOverview
+    journal: JournalReader
+    _reader: Reader
+
+    async def close(self) -> None:
+        """Let go of the file."""
+        self._reader.close()

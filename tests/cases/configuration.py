@@ -1,0 +1,3 @@
+"""Further kinds of cases."""
+
+KINDS = {}

@@ -1,0 +1,15 @@
+"""How a case ends other than well."""
+
+
+class Failed(Exception):
+    """What was expected, and what happened instead."""
+
+
+class NotRun(Exception):
+    """The case speaks of something that can't be run; the text says why."""
+
+
+def check(condition: object, expected: str, got: object = "") -> None:
+    """Raise Failed unless ``condition`` holds."""
+    if not condition:
+        raise Failed(f"expected {expected}" + (f", got {got}" if got != "" else ""))

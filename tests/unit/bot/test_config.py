@@ -1,0 +1,338 @@
+"""The configuration file: what it says becomes settings, what can't hold is refused, and secrets stay secret."""
+
+import copy
+import pickle
+import subprocess
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.config import Config, ConfigError, DiscreetError, Secret, load_config, make_data_dir
+from bot.config.document import build
+from bot.config.file import exposed
+from bot.config.settings import (
+    EchoAgent,
+    Limits,
+    Listen,
+    LogFormat,
+    LogLevel,
+    Mode,
+    OpenAIAgent,
+    ScriptedAgent,
+    WebhookAgent,
+)
+from bot.model import errors
+
+ROOT = Path(__file__).parents[3]
+TOKEN = "7001:SYNTHETIC-token_1"
+ECHO = "agents: {main: {kind: echo}}\n"
+BOT = "telegram: [{token: '7001:SYNTHETIC-token_1'}]\n"
+
+
+@pytest.fixture
+def config_file(tmp_path):
+    def write(text: str) -> Path:
+        path = tmp_path / "config.yaml"
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o600)
+        return path
+
+    return write
+
+
+@pytest.fixture
+def load(config_file):
+    def read(text: str, **environment: str) -> Config:
+        return load_config(config_file(text), environment)
+
+    return read
+
+
+@pytest.fixture
+def refused(load):
+    def read(text: str, **environment: str):
+        with pytest.raises(ConfigError) as caught:
+            load(text, **environment)
+        assert "SYNTHETIC" not in str(caught.value)
+        return caught.value.problems
+
+    return read
+
+
+def test_the_smallest_configuration_has_careful_defaults(load, tmp_path):
+    found = load(BOT + ECHO)
+
+    (bot,) = found.telegram
+    assert (bot.bot_id, bot.account, bot.token.reveal()) == ("7001", "telegram:7001", TOKEN)
+    assert (bot.api_url, bot.mode, bot.webhook) == ("https://api.telegram.org", Mode.POLLING, None)
+    assert (bot.limits, bot.max_file_bytes) == (Limits(), 20 << 20)
+    assert found.agents == {"main": EchoAgent()}
+    assert found.default_agent == "main"
+    assert (found.data_dir, found.policy) == (tmp_path / "data", tmp_path / "policy.yaml")
+    assert not found.chat.enabled
+    assert str(found.chat.listen) == "127.0.0.1:8443"
+    assert found.contents_retention == timedelta(days=30)
+    assert (found.log.level, found.log.format) == (LogLevel.INFO, LogFormat.JSON)
+    assert (found.metrics.enabled, str(found.metrics.listen)) == (True, "127.0.0.1:9464")
+    assert found.warnings == ()
+
+
+def test_everything_can_be_said(load, tmp_path):
+    (tmp_path / "secret").write_text("whsec_Zm9v\n")
+    (tmp_path / "secret").chmod(0o600)
+    found = load(
+        "data_dir: /srv/discreet\npolicy: rules/policy.yaml\ncontents_retention: 7d\nlog: {level: debug, format: console}\n"
+        'metrics: {enabled: false, listen: "[::1]:0"}\n'
+        "chat: {enabled: true, listen: 0.0.0.0:8443, public_url: https://chat.example.org/}\ndefault_agent: model\n"
+        "telegram:\n"
+        "  - token: ${TOKEN}\n    api_url: http://127.0.0.1:8081/\n    mode: webhook\n    max_file_mb: 50\n"
+        "    webhook: {public_url: https://bot.example.org/hook, secret: abc-DEF_1, listen: localhost:8080, path: /hook}\n"
+        "    limits: {per_chat_per_s: 0.5, per_group_per_min: 10, total_per_s: 5}\n"
+        "agents:\n"
+        "  desk:\n    kind: webhook\n    url: https://agent.example.org/x\n    secret_file: secret\n    previous_secret: whsec_b2xk\n"
+        "    headers: {Authorization: SYNTHETIC-header}\n    files: inline\n    timeout: 2m\n    wait: 1.5s\n"
+        "    allow_plain_http: true\n"
+        "  model:\n    kind: openai\n    base_url: https://api.example.com/v1\n    model: large\n    api_key: ${KEY}\n"
+        "    options: {temperature: 0.2, stop: [a]}\n    stream: false\n    images: true\n    timeout: 3m\n"
+        "  bare: {kind: openai, base_url: http://127.0.0.1:1, model: m}\n"
+        "  rehearsal: {kind: scripted, script: script.yaml}\n"
+        "  demo: {kind: scripted}\n",
+        TOKEN=TOKEN,
+        KEY="SYNTHETIC-key",
+    )
+
+    (bot,) = found.telegram
+    assert (bot.api_url, bot.mode, bot.max_file_bytes) == ("http://127.0.0.1:8081", Mode.WEBHOOK, 50 << 20)
+    assert bot.limits == Limits(per_chat_per_s=0.5, per_group_per_min=10, total_per_s=5)
+    assert bot.webhook is not None
+    assert (bot.webhook.public_url, bot.webhook.path) == ("https://bot.example.org/hook", "/hook")
+    assert bot.webhook.listen == Listen(host="localhost", port=8080)
+    assert bot.webhook.secret == Secret("abc-DEF_1")
+    assert found.agents == {
+        "desk": WebhookAgent(
+            url="https://agent.example.org/x",
+            secrets=(Secret("whsec_Zm9v"), Secret("whsec_b2xk")),
+            headers={"Authorization": Secret("SYNTHETIC-header")},
+            inline_files=True,
+            total_s=120.0,
+            wait_s=1.5,
+            allow_plain_http=True,
+        ),
+        "model": OpenAIAgent(
+            base_url="https://api.example.com/v1",
+            model="large",
+            api_key=Secret("SYNTHETIC-key"),
+            options={"temperature": 0.2, "stop": ["a"]},
+            stream=False,
+            images=True,
+            total_s=180.0,
+        ),
+        "bare": OpenAIAgent(base_url="http://127.0.0.1:1", model="m"),
+        "rehearsal": ScriptedAgent(script=tmp_path / "script.yaml"),
+        "demo": ScriptedAgent(),
+    }
+    assert found.default_agent == "model"
+    assert (found.data_dir, found.policy) == (Path("/srv/discreet"), tmp_path / "rules/policy.yaml")
+    assert found.chat.public_url == "https://chat.example.org"
+    assert str(found.metrics.listen) == "[::1]:0"
+    assert (found.log.level, found.log.format) == (LogLevel.DEBUG, LogFormat.CONSOLE)
+    assert "SYNTHETIC" not in repr(found)
+
+
+def test_the_example_loads():
+    found = load_config(ROOT / "config.example.yaml", {"TELEGRAM_BOT_TOKEN": TOKEN})
+
+    assert found.telegram[0].bot_id == "7001"
+    assert found.agents == {"main": EchoAgent()}
+
+
+HOOK = (
+    "telegram: [{token: '7001:SYNTHETIC', mode: webhook, webhook: {public_url: 'https://b.example.org', %s}}]\n" + ECHO
+)
+REFUSED = [
+    (BOT + ECHO + "token: x\n", 3, "token is not known", "under telegram"),
+    (BOT + ECHO + "channels: {}\n", 3, "channels is not known", "policy file"),
+    (BOT + ECHO + "logs: {}\n", 3, "logs is not known", "log?"),
+    (BOT + ECHO + "log: {level: debgu}\n", 3, "not known here", "write debug"),
+    (BOT + ECHO + "chat: {enabled: on}\n", 3, "truth value", "true or false"),
+    (BOT + ECHO + "chat: {listen: 8443}\n", 3, "no host and port", "127.0.0.1:8443"),
+    (BOT + ECHO + "chat: {listen: localhost:99999}\n", 3, "no host and port", "127.0.0.1:8443"),
+    (BOT + ECHO + "chat: {enabled: true, listen: 0.0.0.0:8443}\n", 3, "public_url is missing", "from outside"),
+    (BOT + ECHO + "chat: {public_url: chat.example.org}\n", 3, "no web address", "https://"),
+    (BOT + ECHO + "chat: {public_url: 'https://[example.org'}\n", 3, "no web address", "https://"),
+    (BOT + ECHO + "chat: {public_url: 'https://me:SYNTHETIC@example.org'}\n", 3, "a password", "take them out"),
+    (BOT + ECHO + "chat: {public_url: 'https://example.org/?a=b'}\n", 3, "a ? or a #", "without"),
+    (BOT + ECHO + "contents_retention: 30\n", 3, "no duration", "7d"),
+    (BOT + ECHO + "policy: '  '\n", 3, "empty text", "leave the key out"),
+    (BOT + ECHO + "default_agent: mian\n", 3, "not listed", "main?"),
+    (BOT + "agents: {one: {kind: echo}, two: {kind: echo}}\n", 1, "default_agent is missing", "one, two"),
+    (BOT + "agents: {}\n", 2, "no agent", "main: {kind: echo}"),
+    (BOT, 1, "agents is missing", "add agents:"),
+    (ECHO, 1, "nothing to serve", "under telegram"),
+    ("telegram: []\n" + ECHO, 1, "nothing to serve", "under telegram"),
+    ("telegram: {token: x}\n" + ECHO, 1, "list is expected", "dash"),
+    ("telegram: [{token: '${NOT_SET}'}]\n" + ECHO, 1, "NOT_SET is not set", "environment"),
+    ("telegram: [{mode: polling}]\n" + ECHO, 1, "token is missing", "token_file"),
+    ("telegram: [{token: SYNTHETIC}]\n" + ECHO, 1, "no token of a bot", "BotFather"),
+    ("telegram: [{token: '0:SYNTHETIC'}]\n" + ECHO, 1, "no token of a bot", "BotFather"),
+    ("telegram: [{token: 70011}]\n" + ECHO, 1, "a secret is a text", "${NAME}"),
+    ("telegram: [{token: '7001:SYNTHETIC SYNTHETIC'}]\n" + ECHO, 1, "has spaces", "copy it again"),
+    ("telegram: [{token: ''}]\n" + ECHO, 1, "empty", "copy it again"),
+    ("telegram: [{token: '7001:SYNTHETIC', token_file: x}]\n" + ECHO, 1, "both stand here", "keep one"),
+    ("telegram: [{token_file: nowhere}]\n" + ECHO, 1, "can't be read", "daemon can read"),
+    ("telegram: [{token: '7001:SYNTHETIC'}, {token: '7001:SYNTHETIC-2'}]\n" + ECHO, 1, "listed twice", "one receiver"),
+    ("telegram: [{token: '7001:SYNTHETIC', mode: webhook}]\n" + ECHO, 1, "webhook is missing", "public_url"),
+    ("telegram: [{token: '7001:SYNTHETIC', webhook: {public_url: 'https://b.example.org', secret: x}}]\n" + ECHO, 1,
+     "no effect with polling", "mode: webhook"),
+    ("telegram: [{token: '7001:SYNTHETIC', max_file_mb: 0}]\n" + ECHO, 1, "greater than or equal to 1", "bounds"),
+    ("telegram: [{token: '7001:SYNTHETIC', limits: {total_per_s: 0}}]\n" + ECHO, 1, "greater than 0", "bounds"),
+    (HOOK % "secret: 'SYNTHETIC.'", 1, "takes no such secret", "256"),
+    (HOOK % f"secret: {'S' * 300}", 1, "takes no such secret", "256"),
+    (HOOK % "path: /x", 1, "secret is missing", "secret_file"),
+    (HOOK % "secret: x, path: hook", 1, "no path", "start it with /"),
+    (BOT + "agents: {main: {kind: ehco}}\n", 2, "not known here", "write echo"),
+    (BOT + "agents: {main: {kind: echo, url: 'https://a.example.org'}}\n", 2, "kind echo has no url", "change kind"),
+    (BOT + "agents: {main: {kind: webhook, secret: whsec_x}}\n", 2, "url is missing", "kind webhook needs it"),
+    (BOT + "agents: {main: {kind: webhook, url: 'https://a.example.org'}}\n", 2, "secret is missing", "secret_file"),
+    (BOT + "agents: {main: {kind: webhook, url: 'https://a.example.org', secret: SYNTHETIC}}\n", 2, "no secret", "whsec_"),
+    (BOT + "agents: {main: {kind: openai, base_url: 'https://a.example.org'}}\n", 2, "model is missing", "openai needs it"),
+    (BOT + "agents: {main: {kind: openai, timeout_s: 5}}\n", 2, "timeout_s is not known", "timeout: and a duration"),
+    (BOT + "agents: {Main: {kind: echo}}\n", 2, "no id of the file's own", "small letters"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "line", "message", "mend"), REFUSED, ids=lambda value: repr(value)[-50:])
+def test_what_can_not_hold_is_refused_with_its_line_and_mend_and_without_secrets(refused, text, line, message, mend):
+    (problem,) = [problem for problem in refused(text) if problem.mark.line == line and message in problem.message]
+
+    assert mend in problem.mend
+
+
+def test_problems_are_reported_together(refused):
+    text = "telegram: [{token: SYNTHETIC}, {}]\nagents: {main: {kind: webhook}}\nchat: {enabled: true, listen: 0.0.0.0:1}\n"
+
+    assert [problem.mark.line for problem in refused(text)] == [1, 1, 2, 2, 3]
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"7001:SYNTHETIC\n7002:SYNTHETIC\n", b"\n"])
+def test_a_secret_file_holds_one_secret(refused, tmp_path, content):
+    (tmp_path / "token").write_bytes(content)
+
+    (problem,) = refused("telegram: [{token_file: token}]\n" + ECHO)
+
+    assert "no single secret" in problem.message
+
+
+def test_a_token_file_that_holds_no_token_is_named(refused, tmp_path):
+    (tmp_path / "token").write_text("SYNTHETIC")
+
+    (problem,) = refused("telegram:\n  - token_file: token\n" + ECHO)
+
+    assert problem.path == "telegram.0.token_file"
+
+
+def test_a_secret_file_that_others_can_read_is_warned_of(load, tmp_path):
+    token = tmp_path / "token"
+    token.write_text(f"{TOKEN}\n")
+    token.chmod(0o644)
+
+    found = load("telegram: [{token_file: token}]\n" + ECHO)
+
+    assert found.telegram[0].token.reveal() == TOKEN
+    assert found.warnings == (f"{token} is open to other users of this machine. Mend it: chmod go= {token}",)
+
+
+@pytest.mark.parametrize(("text", "warned"), [(BOT, True), ("telegram: [{token: '${TOKEN}'}]\n", False)])
+def test_a_configuration_that_others_can_read_is_warned_of_where_a_secret_stands_in_it(config_file, text, warned):
+    path = config_file(text + ECHO)
+    path.chmod(0o640)
+
+    assert bool(load_config(path, {"TOKEN": TOKEN}).warnings) == warned
+
+
+def test_the_home_folder_may_be_written_short(load):
+    assert load("data_dir: ~/discreet\n" + BOT + ECHO).data_dir == Path.home() / "discreet"
+
+
+def test_the_home_of_nobody_is_told_plainly(config_file):
+    with pytest.raises(ConfigError, match="no such home"):
+        load_config(config_file("data_dir: ~nobody-of-this-name/x\n" + BOT + ECHO), {})
+
+
+def test_the_chat_alone_is_something_to_serve(load):
+    assert load("chat: {enabled: true}\n" + ECHO).telegram == ()
+
+
+def test_a_file_that_is_not_there_or_no_text_is_told_plainly(tmp_path):
+    with pytest.raises(ConfigError, match="discreet init"):
+        load_config(tmp_path / "config.yaml", {})
+    with pytest.raises(ConfigError, match="can't be read: Is a directory"):
+        load_config(tmp_path, {})
+    (tmp_path / "latin").write_bytes(b"a: \xe9\n")
+    with pytest.raises(ConfigError, match="byte 3: this is no UTF-8"):
+        load_config(tmp_path / "latin", {})
+
+
+def test_the_data_folder_is_made_for_its_owner_alone(tmp_path):
+    path = tmp_path / "var" / "data"
+
+    assert make_data_dir(path) is None
+    assert make_data_dir(path) is None
+    assert path.stat().st_mode & 0o777 == 0o700
+
+
+def test_a_data_folder_that_others_can_look_into_is_warned_of(tmp_path):
+    path = tmp_path / "data"
+    path.mkdir()
+    path.chmod(0o750)
+
+    assert make_data_dir(path) == exposed(path, 0o750) != exposed(path, 0o700)
+
+
+def test_a_data_folder_that_can_not_be_made_is_told_plainly(tmp_path):
+    (tmp_path / "file").touch()
+
+    with pytest.raises(ConfigError, match="is no folder"):
+        make_data_dir(tmp_path / "file")
+    with pytest.raises(ConfigError, match="can't be made: Not a directory"):
+        make_data_dir(tmp_path / "file" / "data")
+
+
+def test_a_secret_is_given_out_only_when_asked_for():
+    secret = Secret("SYNTHETIC")
+
+    assert {str(secret), repr(secret), f"{secret}", f"{secret:>3}", "%s" % secret, repr([secret])} == {"***", "[***]"}  # noqa: UP031
+    assert secret.reveal() == "SYNTHETIC"
+    assert secret == Secret("SYNTHETIC") != Secret("other")
+    assert secret != "SYNTHETIC"
+    assert len({secret, Secret("SYNTHETIC")}) == 1
+    for way in (pickle.dumps, copy.copy, copy.deepcopy):
+        with pytest.raises(TypeError, match="not written"):
+            way(secret)
+
+
+def test_there_is_one_root_of_errors_and_one_error_of_the_configuration():
+    assert errors.ConfigError is ConfigError
+    assert errors.DiscreetError is DiscreetError
+    assert issubclass(ConfigError, DiscreetError)
+    assert ConfigError("said").problems == ()
+
+
+def test_importing_the_configuration_loads_neither_pydantic_nor_yaml():
+    program = "import sys, bot.config; print([name for name in ('pydantic', 'yaml', 'asyncio') if name in sys.modules])"
+
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True, cwd=ROOT
+    )
+
+    assert done.stdout.strip() == "[]"
+
+
+@given(st.text())
+def test_any_text_is_a_configuration_or_a_config_error(text):
+    with pytest.raises(ConfigError):
+        build(text, path=Path("config.yaml"), environment={})

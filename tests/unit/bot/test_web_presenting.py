@@ -1,0 +1,121 @@
+import orjson
+import pytest
+
+from bot.channels.web.presenting import (
+    answer_tap,
+    media_type,
+    present,
+    present_fragment,
+    present_rest,
+    typing,
+    visible_name,
+)
+from bot.model.output import Final, OutFile
+from bot.model.part import Action
+from bot.ports.channel import Reply
+from policy.boundary import Speech
+from policy.destination import Destination
+from policy.ruleset import Streaming
+from tests.browser.brain import CARD
+
+PLACE = Destination(platform="web", workspace="demo", channel="customers")
+TO = Reply(destination=PLACE, message="m1")
+
+
+def one(answer):
+    (part,) = present(Speech.FINAL, answer, to=TO)
+    return part, orjson.loads(part.payload)
+
+
+def test_the_payload_is_what_the_page_shows_and_the_text_is_what_people_read():
+    part, payload = one(Final(text="**Ac**me"))
+    assert part.action is Action.SEND
+    assert payload["message"]["html"] == "<p><strong>Ac</strong>me</p>\n"
+    assert part.text == "Acme"
+    assert payload["message"]["reply"] == {"id": "m1"}
+
+
+def test_the_values_of_buttons_never_reach_the_wire():
+    part, payload = one(Final(text="", card=CARD))
+    assert b"secret" not in part.payload
+    assert [button.value for button in part.buttons] == ["secret-yes", "secret-no", "secret-cancel"]
+    assert [b["token"] for b in payload["message"]["card"]["buttons"]] == [b.token for b in part.buttons]
+    assert len({button.token for button in part.buttons}) == 3
+
+
+def test_everything_in_a_card_is_read_by_the_check():
+    part, _ = one(Final(text="words", card=CARD, files=(OutFile(name="a.txt", media_type="text/plain", content=b"x"),)))
+    for word in ("words", "Move the delivery?", "A-1042", "Cancel the order", "a.txt"):
+        assert word in part.text
+
+
+def test_files_alone_take_their_own_path():
+    part, payload = one(
+        Final(text="", files=(OutFile(name="a/b\u202e.txt", media_type="Text/Plain; x", content=b"x"),))
+    )
+    assert part.action is Action.FILES
+    assert payload["message"]["files"][0]["name"] == part.files[0].name == "a_b.txt"
+    assert payload["message"]["files"][0]["media_type"] == "text/plain"
+
+
+def test_each_message_has_its_own_id_so_that_sending_it_again_does_nothing():
+    ids = {one(Final(text="same"))[1]["id"] for _ in range(20)}
+    assert len(ids) == 20
+
+
+def test_an_answer_that_is_too_long_becomes_several_messages_and_the_last_has_the_card():
+    parts = present(Speech.FINAL, Final(text="line\n" * 9000, card=CARD), to=TO)
+    assert len(parts) > 1
+    assert [bool(part.buttons) for part in parts] == [False] * (len(parts) - 1) + [True]
+
+
+def test_no_fragment_is_shown_where_the_policy_wants_none():
+    assert present_fragment("x", to=TO, stream="s", streaming=Streaming.OFF, message=None) is None
+
+
+def test_a_fragment_is_a_draft_beside_the_conversation():
+    part = present_fragment("**x**", to=TO, stream="s", streaming=Streaming.DRAFT, message=None)
+    assert part is not None
+    assert (part.action, part.speech, part.text) == (Action.DRAFT, Speech.FRAGMENT, "x")
+
+
+def test_a_fragment_of_a_message_that_grows_is_an_edit_and_so_is_its_end():
+    part = present_fragment("x", to=TO, stream="s", streaming=Streaming.EDIT, message="b1")
+    assert part is not None
+    assert part.action is Action.EDIT
+    first, *rest = present_rest(present(Speech.FINAL, Final(text="line\n" * 9000), to=TO), message="b1")
+    assert first.action is Action.EDIT
+    assert orjson.loads(first.payload)["id"] == "b1"
+    assert all(part.action is Action.SEND for part in rest)
+
+
+def test_signs_have_no_words_and_a_private_word_has_its_own():
+    assert typing(PLACE).text == ""
+    assert answer_tap(PLACE, "mara.t1", "Noted.").text == "Noted."
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("a.txt", "a.txt"),
+        ("../../etc/passwd", "_.._etc_passwd"),
+        ("\u202egpj.exe", "gpj.exe"),
+        ("\x00", "file"),
+        ("x" * 300, "x" * 120),
+    ],
+)
+def test_the_name_of_a_file_can_not_deceive(name, shown):
+    assert visible_name(name) == shown
+
+
+@pytest.mark.parametrize(
+    ("claimed", "written"),
+    [
+        ("image/PNG", "image/png"),
+        ("text/html; charset=x", "text/html"),
+        ("", "application/octet-stream"),
+        ("a\r\nb: c", "application/octet-stream"),
+    ],
+)
+def test_a_media_type_is_one_or_plain_bytes(claimed, written):
+    assert media_type(claimed) == written
