@@ -239,7 +239,12 @@ class Document(Shape):
     approvers: Approvers = Field(default_factory=Approvers, description="Who may decide.")
 
 
+_CHATS = "shared chats stand under channels, each by its destination"
+_USERS = "persons stand under people, each with their accounts"
 HINTS: Final[Hints] = {
+    **dict.fromkeys((("allow_chats",), ("chats",), ("groups",), ("rooms",)), _CHATS),
+    **dict.fromkeys((("allow_users",), ("users",), ("allow_from",)), _USERS),
+    ("admins",): "list the ids of people who may approve under operators",
     ("direct", "audience"): "remove it: the audience of a one-to-one chat follows from its person (IDENT-3)",
     ("direct", "access"): "write strangers: allow, deny or unknown",
     ("autonomy", "hard_stops"): "remove it: the hard stops are fixed (AUTO-3)",

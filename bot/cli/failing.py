@@ -4,7 +4,6 @@ Exit codes: 0 in order; 1 what was checked is not in order; 2 usage, configurati
 130 interrupted.
 """
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from typing import Final
@@ -38,9 +37,6 @@ def guarded(command: Callable[[], object]) -> int:
         return leaving.code if isinstance(leaving.code, int) else (OK if leaving.code is None else NOT_IN_ORDER)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of our output has gone, as `| head` does
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return OK
     except Exception as error:  # noqa: BLE001 - the last place where anything can be said
         return _tell(error)
     return OK

@@ -1,9 +1,7 @@
 """Looking into the store from beside a running daemon: read, never written."""
 
 import asyncio
-import inspect
 from collections.abc import Awaitable, Callable
-from contextlib import AsyncExitStack
 from typing import Any, TypeVar
 
 from bot.config.settings import Config
@@ -25,14 +23,10 @@ def read(config: Config, question: Callable[[Any], Awaitable[Found]]) -> Found:
     async def ask() -> Found:
         from bot.wiring import open_reader
 
-        async with AsyncExitStack() as stack:
-            reader: Any = open_reader(config)
-            if inspect.isawaitable(reader):
-                reader = await reader
-            if hasattr(reader, "__aenter__"):
-                reader = await stack.enter_async_context(reader)
-            elif hasattr(reader, "close"):
-                stack.push_async_callback(reader.close)
+        reader = await open_reader(config)
+        try:
             return await question(reader)
+        finally:
+            await reader.close()
 
     return asyncio.run(ask())

@@ -1,7 +1,6 @@
 """``discreet run``, ``discreet demo``, ``discreet chat invite`` and ``discreet version``."""
 
 import asyncio
-import inspect
 import os
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import fields, is_dataclass, replace
@@ -65,9 +64,7 @@ def print_invite(path: Path, person: str) -> None:
 
     from bot.wiring import create_invite
 
-    made = create_invite(config, person)
-    link = asyncio.run(_result(made)) if inspect.isawaitable(made) else made
-    print(link)  # the one secret that is meant for the terminal
+    print(asyncio.run(create_invite(config, person)))  # the one secret that is meant for the terminal
     terminal.note(f"This link lets {person} in, once. Send it to nobody else.")
 
 
@@ -111,10 +108,6 @@ def _log(*, level: str, json_lines: bool | None) -> None:
     # A policy error may quote the file, so of it only the type is logged; see policy.tree.DocumentError.places.
     show_text_of(DiscreetError, GatewayError)
     configure(level=level, json_lines=json_lines)
-
-
-async def _result(made: Any) -> Any:
-    return await made
 
 
 def _hide(value: object) -> None:

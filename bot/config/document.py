@@ -18,6 +18,7 @@ from bot.config.secret import Secret
 from bot.config.settings import (
     AgentSettings,
     Chat,
+    ChatRoom,
     Config,
     EchoAgent,
     Limits,
@@ -103,8 +104,17 @@ _NEEDED: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
+class _Room(Shape):
+    title: Word
+    members: list[Identifier] = Field(min_length=1)
+    direct: bool = False
+
+
 class _Chat(Shape):
     enabled: bool = False
+    desk: Identifier = "desk"
+    bot_name: Identifier = "desk"
+    rooms: dict[Identifier, _Room] = Field(default_factory=dict)
     listen: Address = Listen(host="127.0.0.1", port=8443)
     public_url: Url | None = None
 
@@ -185,6 +195,7 @@ class _Builder:
             self._report(
                 ("chat", "public_url"), "public_url is missing", "say how people reach the chat from outside", key=True
             )
+        self._check_rooms(document.chat)
         default = self._default_agent(document)
         if self._secret_written_out:
             self._warn(exposed(self._path, self._path.stat().st_mode))
@@ -200,12 +211,27 @@ class _Builder:
                 enabled=document.chat.enabled,
                 listen=document.chat.listen,
                 public_url=document.chat.public_url,
+                desk=document.chat.desk,
+                bot_name=document.chat.bot_name,
+                rooms=tuple(
+                    ChatRoom(id=name, title=room.title, members=tuple(room.members), direct=room.direct)
+                    for name, room in document.chat.rooms.items()
+                ),
             ),
             contents_retention=document.contents_retention,
             log=Log(level=LogLevel(document.log.level), format=LogFormat(document.log.format)),
             metrics=Metrics(enabled=document.metrics.enabled, listen=document.metrics.listen),
             warnings=tuple(self._warnings),
+            source=self._path,
         )
+
+    def _check_rooms(self, chat: _Chat) -> None:
+        if chat.enabled and not chat.rooms:
+            self._report(("chat", "rooms"), "the chat has no room", "list one, with a title and members", key=True)
+        for name, room in chat.rooms.items():
+            if room.direct and len(room.members) != 1:
+                mend = "a direct room is one person's chat with the bot: name one member, or leave direct out"
+                self._report(("chat", "rooms", name, "members"), "this is no direct room", mend)
 
     def _default_agent(self, document: _Document) -> str | None:
         known = list(document.agents)

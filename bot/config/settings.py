@@ -137,12 +137,34 @@ AgentSettings = EchoAgent | ScriptedAgent | WebhookAgent | OpenAIAgent
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ChatRoom:
+    """A room of the built-in chat; members are ids of people in the policy who have a ``web:`` account."""
+
+    id: str
+    title: str = field(repr=False)
+    members: tuple[str, ...]
+    direct: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Chat:
-    """The built-in chat; ``public_url`` is how people reach it, None: as it listens."""
+    """The built-in chat.
+
+    Attributes:
+        enabled: whether it is served.
+        listen: where.
+        public_url: how people reach it; None: as it listens.
+        desk: the workspace of its destinations, ``web:<desk>:<room>``.
+        bot_name: how people mention the bot there.
+        rooms: its rooms.
+    """
 
     enabled: bool = False
     listen: Listen = field(default_factory=lambda: Listen(host="127.0.0.1", port=8443))
     public_url: str | None = None
+    desk: str = "desk"
+    bot_name: str = "desk"
+    rooms: tuple[ChatRoom, ...] = ()
 
 
 class LogLevel(StrEnum):
@@ -192,6 +214,7 @@ class Config:
         log: the log.
         metrics: metrics, health and readiness.
         warnings: what an admin should mend although it works.
+        source: the file itself, to tell when it has changed since.
     """
 
     data_dir: Path
@@ -204,3 +227,4 @@ class Config:
     log: Log = field(default_factory=Log)
     metrics: Metrics = field(default_factory=Metrics)
     warnings: tuple[str, ...] = ()
+    source: Path | None = None

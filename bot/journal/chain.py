@@ -2,16 +2,16 @@
 
     hash(n) = SHA-256( hash(n-1) || {"at":…,"facts":{…},"kind":…,"seq":n} )
 
-The JSON is canonical: keys sorted, no blanks, printable ASCII strings, integers within 53 bits, null. For such values
+The JSON is canonical: keys sorted, no blanks, printable ASCII strings, integers of up to 15 digits, null. For such values
 every careful writer of JSON makes the same bytes, and they are those of RFC 8785. Facts are bounded by construction:
-small integers and short codes, never bodies, names, channel ids or secrets.
+small integers and short codes (no quotes, no backslashes), never bodies, names, channel ids or secrets.
 """
 
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -23,15 +23,22 @@ GENESIS: Final = hashlib.sha256(b"discreet journal 1").hexdigest()
 """What the first record follows."""
 
 MAX_FACTS: Final = 16
-MAX_TEXT: Final = 64
-_MAX_INT: Final = 2**53 - 1
 _NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}").fullmatch
-_TEXT: Final = re.compile(r"[ -~]{0,64}").fullmatch
+_FACTS: Final = re.compile(
+    r"""
+    \{ (?:
+        "[a-z][a-z0-9_]{0,63}" :                                # a name
+        (?: null | -?[0-9]{1,15} | "[ !#-\[\]-~]{0,64}" )       # nothing, a small integer, a short code
+        (?: ,(?!\}) | (?=\}) )
+    )* \}
+    """,
+    re.VERBOSE,
+).fullmatch
+_UNBOUNDED: Final = "a journal record holds up to 16 facts, each a short code of printable ASCII or a small integer"
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Record:
-    """One record.
+class Record(NamedTuple):
+    """One record (a tuple: several are made for each message, and they go to the database as they are).
 
     Attributes:
         seq: from 1, without gaps.
@@ -68,25 +75,19 @@ def canonical(facts: Facts) -> str:
     """The facts as canonical JSON.
 
     Raises:
-        StoreError: they are not bounded (DUR-5); the text names the fact and never its value.
+        StoreError: they are not bounded (DUR-5); the text never holds a value.
     """
-    if len(facts) > MAX_FACTS:
-        raise StoreError(f"a journal record has at most {MAX_FACTS} facts")
-    for name, value in facts.items():
-        if _NAME(name) is None:
-            raise StoreError("a journal fact has a name of small letters, digits and _")
-        if value is None:
-            continue
-        if isinstance(value, str):
-            if _TEXT(value) is None:
-                raise StoreError(f"the journal fact {name} is no short code of printable ASCII")
-        elif type(value) is not int or not -_MAX_INT <= value <= _MAX_INT:
-            raise StoreError(f"the journal fact {name} is neither a short code nor a small integer")
-    return orjson.dumps(facts, option=orjson.OPT_SORT_KEYS).decode()
+    try:
+        text = orjson.dumps(facts, option=orjson.OPT_SORT_KEYS).decode()
+    except TypeError:
+        raise StoreError(_UNBOUNDED) from None
+    if len(facts) > MAX_FACTS or _FACTS(text) is None:
+        raise StoreError(_UNBOUNDED)
+    return text
 
 
-def link(head: Head, *, at_us: int, kind: str, facts: Facts) -> Record:
-    """The record that follows ``head``.
+def link(last: "Head | Record", *, at_us: int, kind: str, facts: Facts) -> Record:
+    """The record that follows ``last``.
 
     Raises:
         StoreError: kind or facts are not bounded (DUR-5).
@@ -94,8 +95,8 @@ def link(head: Head, *, at_us: int, kind: str, facts: Facts) -> Record:
     if _NAME(kind) is None:
         raise StoreError("a journal record has a kind of small letters, digits and _")
     text = canonical(facts)
-    seq = head.seq + 1
-    return Record(seq=seq, at_us=at_us, kind=kind, facts=text, hash=_hash(head.hash, seq, at_us, kind, text))
+    seq = last.seq + 1
+    return Record(seq, at_us, kind, text, _hash(last.hash, seq, at_us, kind, text))
 
 
 def verify(records: Iterable[Record], *, head: Head | None = None) -> Break | None:

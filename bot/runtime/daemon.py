@@ -160,9 +160,9 @@ class Daemon:
                 self._crew.health.set("policy", Level.OK)
                 policy_reloaded(accepted=True)
                 await self._crew.reports.tell(Notice.POLICY_LOADED)
-            case Refused(problems=problems):
-                log.error("policy_refused", problems=problems)
-                self._crew.health.set("policy", Level.DEGRADED, problems)
+            case Refused(places=places):
+                log.error("policy_refused", places=places)
+                self._crew.health.set("policy", Level.DEGRADED, places)
                 policy_reloaded(accepted=False)
                 await self._crew.reports.tell(Notice.POLICY_BROKEN)
 

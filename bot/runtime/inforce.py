@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bot.observability.log import get_logger
+from policy.document import DocumentError
 from policy.errors import PolicyError
 from policy.ruleset import Policy
 
@@ -24,9 +25,15 @@ class Loaded:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refused:
-    """The file can't hold; the policy before it stays in force. ``problems`` is for the log and the admin."""
+    """The file can't hold; the policy before it stays in force.
+
+    Attributes:
+        problems: for the admin; may name people and channels.
+        places: for the log: where in the file, nothing of what stands there.
+    """
 
     problems: str
+    places: str
 
 
 class PolicyInForce:
@@ -66,7 +73,8 @@ class PolicyInForce:
             if self._seen == "unreadable":
                 return None
             self._seen = "unreadable"
-            return Refused(problems=f"{self._path.name} can't be read: {type(error).__name__}")
+            cause = f"{self._path.name} can't be read: {type(error).__name__}"
+            return Refused(problems=cause, places=cause)
         digest = _digest(text)
         if digest == self._seen:
             return None
@@ -74,7 +82,8 @@ class PolicyInForce:
         try:
             policy = self._load(text)
         except PolicyError as error:
-            return Refused(problems=str(error))
+            places = error.places if isinstance(error, DocumentError) else type(error).__name__
+            return Refused(problems=str(error), places=str(places))
         self._current = policy
         return Loaded(digest=digest)
 
@@ -84,7 +93,7 @@ class PolicyInForce:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._wake.wait(), every_s)
             self._wake.clear()
-            change = self.refresh()
+            change = await asyncio.to_thread(self.refresh)  # a large file takes seconds to check
             if change is not None:
                 await tell(change)
 

@@ -1,5 +1,6 @@
 """The inbox (see :class:`bot.ports.store.Inbox`): arrivals, decisions, kept words."""
 
+import itertools
 import sqlite3
 import time
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from bot.model.inbound import Arrival, Stored
 from bot.ports.store import InboxState, NewPart, Observed, Subject, Unfinished, Waiting
 from bot.storage import statements as sql
 from bot.storage.digests import content_digest, event_tag
-from bot.storage.parts import store_parts
+from bot.storage.parts import part_digest, store_parts
 from bot.storage.reader import Reader
 from bot.storage.retention import sweep_once
 from bot.storage.times import from_us, to_us
@@ -128,26 +129,24 @@ def _put(tx: Transaction, payloads: Sequence[tuple[str, Sequence[Arrival]]]) -> 
             arrival.key,
             arrival.lane,
             content_digest(salt, arrival.raw),
-            round(arrival.received_at.timestamp() * 1_000_000),
+            to_us(arrival.received_at),
             _NEW,
-            arrival.raw,
         )
         for account, arrivals in payloads
         for arrival in arrivals
     ]
-    ids = _insert_new(tx, rows)
-    at = 0
+    ids = iter(_insert_new(tx, rows))
     stored: list[list[Stored]] = []
+    contents: list[tuple[int, bytes]] = []
     for account, arrivals in payloads:
-        end = at + len(arrivals)
-        stored.append(
-            [
-                Stored(id=row, account=account, arrival=arrival)
-                for row, arrival in zip(ids[at:end], arrivals, strict=True)
-                if row is not None
-            ],
-        )
-        at = end
+        new = [
+            Stored(id=row, account=account, arrival=arrival)
+            for row, arrival in zip(itertools.islice(ids, len(arrivals)), arrivals, strict=True)
+            if row is not None
+        ]
+        contents += [(one.id, one.arrival.raw) for one in new]
+        stored.append(new)
+    tx.insert(sql.CONTENT_ROWS, contents)
     return stored
 
 
@@ -155,11 +154,10 @@ def _insert_new(tx: Transaction, rows: list[tuple[Any, ...]]) -> list[int | None
     """The numbers of the rows, None for a key that is there already."""
     ids: list[int | None] = []
     for text, flat, size in sql.INBOX_ROWS.chunks(rows):
-        chunk = rows[len(ids) : len(ids) + size]
         try:
             last = tx.execute(text, flat).lastrowid or 0
         except sqlite3.IntegrityError:  # the statement is undone, the transaction goes on
-            for row in chunk:
+            for row in rows[len(ids) : len(ids) + size]:
                 known = tx.execute(sql.INBOX_KEY, row[:2]).fetchone()
                 ids.append(None if known else tx.insert(sql.INBOX_ROWS, [row])[0])
         else:
@@ -200,6 +198,7 @@ def _decide(tx: Transaction, payloads: Sequence[Judged]) -> list[None]:
     for stored, subject, decision, now, batch, observe, set_aside in payloads:
         row = stored.id
         outcome = decision.outcome
+        values: tuple[Any, ...]
         if set_aside:
             state, values = InboxState.SET_ASIDE, (now, row)
         elif outcome is Outcome.MUTE:
@@ -210,7 +209,10 @@ def _decide(tx: Transaction, payloads: Sequence[Judged]) -> list[None]:
             state, values = InboxState.DECIDED, (row,)
         if tx.execute(sql.DECIDE[state], values).rowcount != 1:
             raise _not_there(tx, row, "decided", state)
+        if state is InboxState.DONE:
+            tx.execute(sql.ERASE, (row,))
         destination = subject.destination
+        judgement = _judgement(decision, now)
         rows.append(
             (
                 row,
@@ -222,20 +224,21 @@ def _decide(tx: Transaction, payloads: Sequence[Judged]) -> list[None]:
                 to_us(subject.sent_at),
                 subject.chat,
                 subject.kind,
-                *_judgement(decision, now),
+                *judgement,
             ),
         )
         if observe is not None:
             _observe(tx, stored, subject, observe)
+        said, reason, audience, output_class, gate, _, _, _ = judgement
         tx.note(
             "decided",
             {
                 "event": event_tag(salt, row),
-                "outcome": outcome.value,
-                "reason": decision.reason.value,
-                "audience": decision.audience.value,
-                "class": decision.output_class.value,
-                "gate": None if decision.stopped_at is None else decision.stopped_at.value,
+                "outcome": said,
+                "reason": reason,
+                "audience": audience,
+                "class": output_class,
+                "gate": gate,
                 "state": state.value,
                 "content": content_digest(salt, stored.arrival.raw).hex(),
             },
@@ -276,6 +279,7 @@ def _settle(tx: Transaction, payloads: Sequence[tuple[Sequence[int], Decision, i
             raise StoreError("a batch is settled by a final decision")
         for row in ids:
             if muted:
+                tx.execute(sql.ERASE, (row,))
                 done = tx.execute(sql.SETTLE_MUTED, (now, row))
             elif row == carrier:
                 done = tx.execute(sql.SETTLE_CARRIER, (row,))
@@ -310,7 +314,8 @@ def _attempt(tx: Transaction, payloads: Sequence[int]) -> list[int]:
 
 
 def _finish(tx: Transaction, payloads: Sequence[tuple[int, Sequence[NewPart], str, int]]) -> list[list[Waiting]]:
-    new: list[tuple[NewPart, int]] = []
+    salt = tx.salt
+    new: list[tuple[NewPart, int, bytes]] = []
     for row, parts, outcome, now in payloads:
         if outcome == "withdrawn":
             if parts:
@@ -319,25 +324,26 @@ def _finish(tx: Transaction, payloads: Sequence[tuple[int, Sequence[NewPart], st
             continue
         if tx.execute(sql.FINISH, (now, outcome, row)).rowcount != 1:
             raise _not_there(tx, row, "finished", InboxState.DONE)
-        content = b"".join(part.part.digest.encode() for part in parts)
+        digests = [part_digest(salt, part.part) for part in parts]
+        new += [(part, now, digest) for part, digest in zip(parts, digests, strict=True)]
         tx.note(
             "finished",
             {
-                "event": event_tag(tx.salt, row),
+                "event": event_tag(salt, row),
                 "outcome": outcome,
                 "parts": len(parts),
-                "content": content_digest(tx.salt, content).hex() if parts else None,
+                "content": content_digest(salt, b"".join(digests)).hex() if parts else None,
             },
             at_us=now,
         )
-        new += [(part, now) for part in parts]
     waiting = iter(store_parts(tx, new))
-    return [[next(waiting) for _ in parts] for _, parts, _, _ in payloads]
+    return [list(itertools.islice(waiting, len(parts))) for _, parts, _, _ in payloads]
 
 
 def _end_withdrawn(tx: Transaction, row: int, now: int) -> None:
     if tx.execute(sql.FINISH_WITHDRAWN, (now, row)).rowcount != 1:
         raise _not_there(tx, row, "withdrawn", InboxState.DONE)
+    tx.execute(sql.ERASE, (row,))
     tx.note(
         "finished",
         {"event": event_tag(tx.salt, row), "outcome": "withdrawn", "parts": 0, "content": None},
@@ -354,6 +360,7 @@ def _withdraw(tx: Transaction, payloads: Sequence[tuple[Destination, str, int]])
         unfinished: list[int] = []
         for row, state, carrier in rows:
             tx.execute(sql.WITHDRAW, (row,))
+            tx.execute(sql.ERASE, (row,))
             if InboxState(state) in sql.UNFINISHED_STATES:
                 unfinished.append(row)
             elif carrier is not None and tx.execute(sql.WITHDRAW_CARRIER, (carrier,)).rowcount:

@@ -1,6 +1,7 @@
 """The journal in the database (see :class:`bot.ports.store.Journal` and :mod:`bot.journal.chain`)."""
 
 import asyncio
+import itertools
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Final
@@ -23,7 +24,7 @@ class JournalReader:
     async def tail(self, count: int) -> list[Record]:
         """The last records, oldest first."""
         rows = await asyncio.to_thread(self._reader.read, sql.JOURNAL_TAIL, (count,))
-        return [_record(row) for row in reversed(rows)]
+        return [Record(*row) for row in reversed(rows)]
 
     async def verify(self) -> Break | None:
         """Walk the whole chain without loading it; the first break, or None (DUR-4)."""
@@ -40,7 +41,7 @@ class JournalReader:
                 with self._reader.snapshot():  # the daemon may append meanwhile: rows and end belong together
                     rows = self._reader.read(sql.JOURNAL_AFTER, (last, _PAGE))
                     head = head_of(self._reader.read(sql.READ_HEAD))
-                yield from map(_record, rows)
+                yield from itertools.starmap(Record, rows)
                 more = bool(rows)
                 last = rows[-1][0] if rows else last
 
@@ -64,8 +65,3 @@ def _note(tx: Transaction, payloads: Sequence[tuple[str, Facts, int]]) -> list[N
     for kind, facts, at_us in payloads:
         tx.note(kind, facts, at_us=at_us)
     return [None] * len(payloads)
-
-
-def _record(row: Sequence[Any]) -> Record:
-    seq, at_us, kind, facts, digest = row
-    return Record(seq=seq, at_us=at_us, kind=kind, facts=facts, hash=digest)

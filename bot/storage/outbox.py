@@ -1,5 +1,6 @@
 """The outbox (see :class:`bot.ports.store.Outbox`): parts on their way out, and what came of each."""
 
+import itertools
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -75,8 +76,9 @@ class SqlOutbox:
 
 
 def _put(tx: Transaction, payloads: Sequence[tuple[Sequence[NewPart], int]]) -> list[list[Waiting]]:
-    waiting = iter(store_parts(tx, [(part, now) for parts, now in payloads for part in parts]))
-    return [[next(waiting) for _ in parts] for parts, _ in payloads]
+    new = [(part, now, part_digest(tx.salt, part.part)) for parts, now in payloads for part in parts]
+    waiting = iter(store_parts(tx, new))
+    return [list(itertools.islice(waiting, len(parts))) for parts, _ in payloads]
 
 
 def _pending(tx: Transaction, payloads: Sequence[tuple[str, int]]) -> list[list[Waiting]]:

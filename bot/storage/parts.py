@@ -37,20 +37,20 @@ def part_digest(salt: bytes, part: Part) -> bytes:
     return content_digest(salt, part.digest.encode())
 
 
-def store_parts(tx: Transaction, parts: list[tuple[NewPart, int]]) -> list[Waiting]:
+def store_parts(tx: Transaction, parts: list[tuple[NewPart, int, bytes]]) -> list[Waiting]:
     """Write parts, in order.
 
     Args:
         tx: the transaction.
-        parts: each with the time at which it was made (microseconds).
+        parts: each with the time at which it was made (microseconds) and its salted digest.
     """
     rows = []
-    for new, made_at in parts:
+    for new, made_at, digest in parts:
         part = new.part
         destination = part.destination
         rows.append(
             (
-                f"{destination.platform}:{destination.workspace}",
+                destination.account,
                 new.lane,
                 destination.channel,
                 destination.thread,
@@ -62,7 +62,7 @@ def store_parts(tx: Transaction, parts: list[tuple[NewPart, int]]) -> list[Waiti
                 new.chat,
                 new.event_id,
                 new.unclear,
-                part_digest(tx.salt, part),
+                digest,
                 made_at,
                 _READY,
                 part.text,
@@ -70,11 +70,11 @@ def store_parts(tx: Transaction, parts: list[tuple[NewPart, int]]) -> list[Waiti
             ),
         )
     ids = tx.insert(OUTBOX_ROWS, rows)
-    for part_id, (new, made_at) in zip(ids, parts, strict=True):
+    for part_id, (new, made_at, _) in zip(ids, parts, strict=True):
         part = new.part
         if part.files or part.buttons:
             store_extras(tx, part_id, part, event_id=new.event_id, made_at=made_at)
-    return [Waiting(id=part_id, new=new) for part_id, (new, _) in zip(ids, parts, strict=True)]
+    return [Waiting(id=part_id, new=one[0]) for part_id, one in zip(ids, parts, strict=True)]
 
 
 def store_extras(tx: Transaction, part_id: int, part: Part, *, event_id: int | None, made_at: int) -> None:

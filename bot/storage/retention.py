@@ -19,15 +19,16 @@ def sweep_once(tx: Transaction, payloads: Sequence[tuple[int, int, int]]) -> lis
     counts = []
     for now, before, limit in payloads:
         observations = tx.execute(sql.SWEEP_OBSERVATIONS, (now, limit)).rowcount
-        events = tx.execute(sql.SWEEP_INBOX, (before, limit)).rowcount
+        events = tx.execute(sql.SWEEP_INBOX, (before, limit)).fetchall()
+        tx.executemany(sql.ERASE, events)
+        tx.executemany(sql.DROP_KEPT, events)
         buttons = tx.execute(sql.SWEEP_BUTTONS, (before, limit)).rowcount
-        parts = [row[0] for row in tx.execute(sql.SWEEP_OUTBOX, (before, limit)).fetchall()]
-        for part in parts:
-            tx.execute(sql.DROP_FILES, (part,))
-            tx.execute(sql.ERASE_PART, (part,))
-        total = observations + events + buttons + len(parts)
+        parts = tx.execute(sql.SWEEP_OUTBOX, (before, limit)).fetchall()
+        tx.executemany(sql.DROP_FILES, parts)
+        tx.executemany(sql.ERASE_PART, parts)
+        total = observations + len(events) + buttons + len(parts)
         if total:
-            facts = {"observations": observations, "events": events, "buttons": buttons, "parts": len(parts)}
+            facts = {"observations": observations, "events": len(events), "buttons": buttons, "parts": len(parts)}
             tx.note("swept", facts, at_us=now)
         counts.append(total)
     return counts

@@ -59,7 +59,7 @@ inbox: Final = Table(
     Column("result", Text),
     Column("batch", Text),
     Column("carried_by", _ID),
-    Column("raw", LargeBinary),
+    Column("kept", Boolean, nullable=False, server_default=text("1")),  # its raw event is in inbox_contents
     UniqueConstraint("account", "key"),
 )
 Index(
@@ -78,8 +78,15 @@ Index(
 Index(
     "ix_inbox_contents",
     inbox.c.done_at,
-    sqlite_where=text("raw IS NOT NULL AND done_at IS NOT NULL"),
-    postgresql_where=text("raw IS NOT NULL AND done_at IS NOT NULL"),
+    sqlite_where=text("kept AND done_at IS NOT NULL"),
+    postgresql_where=text("kept AND done_at IS NOT NULL"),
+)
+
+inbox_contents: Final = Table(  # apart, so that a step of the row does not write the long words again
+    "inbox_contents",
+    metadata,
+    Column("event_id", _ID, ForeignKey("inbox.id"), primary_key=True, autoincrement=False),
+    Column("raw", LargeBinary, nullable=False),
 )
 
 decisions: Final = Table(
@@ -242,11 +249,9 @@ meta: Final = Table(
     CheckConstraint("length(name) > 0", name="name"),
 )
 
-JOURNAL_GUARDS: Final = (
-    "CREATE TRIGGER journal_keeps_its_records BEFORE UPDATE ON journal "
-    "BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
-    "CREATE TRIGGER journal_loses_no_record BEFORE DELETE ON journal "
-    "BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
+JOURNAL_GUARDS: Final = tuple(
+    f"CREATE TRIGGER {name} BEFORE {verb} ON journal BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END"
+    for name, verb in (("journal_keeps_its_records", "UPDATE"), ("journal_loses_no_record", "DELETE"))
 )
 """DUR-4: the database itself refuses to change or remove a record."""
 

@@ -28,6 +28,7 @@ from bot.storage.schema import (
     channel_moves,
     decisions,
     inbox,
+    inbox_contents,
     journal,
     meta,
     observations,
@@ -76,7 +77,9 @@ STARTED: Final = compiled(select(accounts.c.started_at).where(accounts.c.account
 
 # inbox
 
-INBOX_ROWS: Final = BulkInsert(inbox, "account", "key", "lane", "digest", "received_at", "state", "raw")
+INBOX_ROWS: Final = BulkInsert(inbox, "account", "key", "lane", "digest", "received_at", "state")
+CONTENT_ROWS: Final = BulkInsert(inbox_contents, "event_id", "raw")
+ERASE: Final = compiled(delete(inbox_contents).where(inbox_contents.c.event_id == _value("row")), "row")
 INBOX_KEY: Final = compiled(
     select(inbox.c.id).where(inbox.c.account == _value("account"), inbox.c.key == _value("key")),
     "account",
@@ -90,9 +93,9 @@ def _inbox_step(verb: str, target: InboxState) -> Update:
 
 
 DECIDE: Final = {
-    # MUTE: done_at, row. The words leave with the decision (PART-9)
+    # MUTE: the words leave with the decision, by ERASE (PART-9)
     InboxState.DONE: compiled(
-        _inbox_step("decide", InboxState.DONE).values(done_at=_value("now"), result=fixed("muted"), raw=null()),
+        _inbox_step("decide", InboxState.DONE).values(done_at=_value("now"), result=fixed("muted"), kept=fixed(0)),
         "now",
         "row",
     ),
@@ -109,7 +112,7 @@ DECIDE: Final = {
     InboxState.DECIDED: compiled(_inbox_step("decide", InboxState.DECIDED), "row"),
 }
 SETTLE_MUTED: Final = compiled(
-    _inbox_step("settle", InboxState.DONE).values(done_at=_value("now"), result=fixed("muted"), raw=null()),
+    _inbox_step("settle", InboxState.DONE).values(done_at=_value("now"), result=fixed("muted"), kept=fixed(0)),
     "now",
     "row",
 )
@@ -131,7 +134,7 @@ FINISH: Final = compiled(
     "row",
 )
 FINISH_WITHDRAWN: Final = compiled(
-    _inbox_step("withdraw", InboxState.DONE).values(done_at=_value("now"), result=fixed("withdrawn"), raw=null()),
+    _inbox_step("withdraw", InboxState.DONE).values(done_at=_value("now"), result=fixed("withdrawn"), kept=fixed(0)),
     "now",
     "row",
 )
@@ -172,7 +175,7 @@ REDECIDE: Final = compiled(
 
 UNFINISHED_STATES: Final = (InboxState.NEW, InboxState.DEFERRED, InboxState.DECIDED)
 _unfinished: Final[ColumnElement[bool]] = inbox.c.state.in_(one_of(UNFINISHED_STATES))
-_event = (inbox.c.id, inbox.c.account, inbox.c.key, inbox.c.lane, inbox.c.raw, inbox.c.received_at)
+_event = (inbox.c.id, inbox.c.account, inbox.c.key, inbox.c.lane, inbox_contents.c.raw, inbox.c.received_at)
 WITHDRAWN_UNFINISHED: Final = compiled(
     select(inbox.c.id).where(inbox.c.account == _value("account"), _unfinished, inbox.c.withdrawn),
     "account",
@@ -185,13 +188,21 @@ UNFINISHED: Final = compiled(
         inbox.c.attempts,
         *(decisions.c[name] for name in _JUDGEMENT[:-1]),
     )
-    .select_from(inbox.outerjoin(decisions, decisions.c.event_id == inbox.c.id))
+    .select_from(
+        inbox.outerjoin(inbox_contents, inbox_contents.c.event_id == inbox.c.id).outerjoin(
+            decisions,
+            decisions.c.event_id == inbox.c.id,
+        ),
+    )
     .where(inbox.c.account == _value("account"), _unfinished)
     .order_by(inbox.c.id),
     "account",
 )
 MEMBERS: Final = compiled(
-    select(*_event).where(inbox.c.carried_by == _value("carrier"), inbox.c.raw.is_not(None)).order_by(inbox.c.id),
+    select(*_event)
+    .select_from(inbox.join(inbox_contents, inbox_contents.c.event_id == inbox.c.id))
+    .where(inbox.c.carried_by == _value("carrier"), inbox.c.carried_by.is_not(None))
+    .order_by(inbox.c.id),
     "carrier",
 )
 _of_message = and_(
@@ -220,7 +231,7 @@ ROWS_OF_MESSAGE: Final = compiled(
 )
 INBOX_STATE: Final = compiled(select(inbox.c.state).where(inbox.c.id == _value("row")), "row")
 WITHDRAW: Final = compiled(
-    update(inbox).where(inbox.c.id == _value("row")).values(withdrawn=fixed(1), raw=null()),
+    update(inbox).where(inbox.c.id == _value("row")).values(withdrawn=fixed(1), kept=fixed(0)),
     "row",
 )
 WITHDRAW_CARRIER: Final = compiled(
@@ -463,23 +474,18 @@ _carried_by_work = exists().where(
     _carrier.c.state == fixed(InboxState.DECIDED.value),
 )
 SWEEP_INBOX: Final = compiled(
-    update(inbox)
+    select(inbox.c.id)
     .where(
-        inbox.c.id.in_(
-            select(inbox.c.id)
-            .where(
-                text("raw IS NOT NULL AND done_at IS NOT NULL"),
-                inbox.c.done_at < _value("before"),
-                or_(inbox.c.carried_by.is_(None), ~_carried_by_work),
-            )
-            .limit(_value("limit"))
-            .offset(_FIRST),
-        ),
+        text("kept AND done_at IS NOT NULL"),
+        inbox.c.done_at < _value("before"),
+        or_(inbox.c.carried_by.is_(None), ~_carried_by_work),
     )
-    .values(raw=null()),
+    .limit(_value("limit"))
+    .offset(_FIRST),
     "before",
     "limit",
 )
+DROP_KEPT: Final = compiled(update(inbox).where(inbox.c.id == _value("row")).values(kept=fixed(0)), "row")
 SWEEP_OUTBOX: Final = compiled(
     select(outbox.c.id)
     .where(

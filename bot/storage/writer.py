@@ -44,20 +44,23 @@ _Outcome = tuple[asyncio.Future[Any], Any, BaseException | None]
 class Transaction:
     """What an operation writes with. Its journal records become durable with it, or not at all."""
 
-    __slots__ = ("_head", "_records", "execute", "executemany", "salt")
+    __slots__ = ("_last", "_records", "execute", "executemany", "salt")
 
     def __init__(self, connection: sqlite3.Connection, head: Head, salt: bytes) -> None:
         self.execute = connection.execute
         self.executemany = connection.executemany
         self.salt = salt
-        self._head = head
-        self._records: list[Record] = []
+        self._last: Head | Record = head
+        self._records: list[tuple[Any, ...]] = []
 
     def note(self, kind: str, facts: Facts, *, at_us: int) -> None:
-        """Append a record to the journal, in this transaction (DUR-4)."""
-        record = link(self._head, at_us=at_us, kind=kind, facts=facts)
+        """Append a record to the journal, in this transaction (DUR-4).
+
+        Raises:
+            StoreError: the facts are not bounded (DUR-5).
+        """
+        self._last = record = link(self._last, at_us=at_us, kind=kind, facts=facts)
         self._records.append(record)
-        self._head = Head(seq=record.seq, hash=record.hash)
 
     def insert(self, rows: BulkInsert, values: list[tuple[Any, ...]]) -> list[int]:
         """Insert rows; returns their numbers, which rise by one each: nobody else writes."""
@@ -69,12 +72,12 @@ class Transaction:
 
     def seal(self) -> Head:
         """Write what was noted; returns the new end of the chain."""
+        head = Head(seq=self._last.seq, hash=self._last.hash)
         if self._records:
-            rows = [(r.seq, r.at_us, r.kind, r.facts, r.hash) for r in self._records]
-            for text, flat, _ in _JOURNAL_ROWS.chunks(rows):
+            for text, flat, _ in _JOURNAL_ROWS.chunks(self._records):
                 self.execute(text, flat)
-            self.execute(WRITE_HEAD, (f"{self._head.seq}:{self._head.hash}",))
-        return self._head
+            self.execute(WRITE_HEAD, (f"{head.seq}:{head.hash}",))
+        return head
 
 
 class Writer:

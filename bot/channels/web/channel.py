@@ -110,6 +110,7 @@ class WebChat:
         )
         self._rulings: asyncio.Queue[Ruling] = asyncio.Queue(maxsize=_MAX_RULINGS)
         self._url = public_url or ""
+        self._address: Sequence[Any] = (host, port)
         self.ready = asyncio.Event()
 
     @property
@@ -121,6 +122,12 @@ class WebChat:
     def url(self) -> str:
         """Where browsers find it; known when :attr:`ready` is set."""
         return self._url
+
+    @property
+    def address(self) -> tuple[str, int]:
+        """Host and port that are bound; known when :attr:`ready` is set."""
+        host, port, *_ = self._address
+        return host, port
 
     async def invite(self, person: str) -> str:
         """Make a one-time link for a member.
@@ -148,7 +155,8 @@ class WebChat:
                 await site.start()
             except OSError as error:
                 raise ChannelError(f"web chat: port {self._port} can't be bound ({error.strerror})") from error
-            self._url = self._guard.bound(runner.addresses[0][1])
+            self._address = runner.addresses[0]
+            self._url = self._guard.bound(self._address[1])
             self.ready.set()
             await self._show_rulings()
         finally:

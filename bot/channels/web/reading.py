@@ -15,6 +15,7 @@ from bot.channels.web.people import Member, Register, Room
 from bot.model.inbound import Material, Reading, Stored
 from bot.model.request import Attachment
 from policy.destination import Destination, parse_destination
+from policy.errors import PolicyError
 from policy.event import Author, Chat, Event, Kind, Origin, Reply
 
 MAX_QUOTE: Final = 2_000
@@ -72,7 +73,7 @@ def read(stored: Stored) -> Reading:
     try:
         raw = orjson.loads(stored.arrival.raw)
         return Reading(event=_event(stored, raw), native=raw)
-    except (KeyError, TypeError, ValueError, AttributeError):
+    except (PolicyError, KeyError, TypeError, ValueError, AttributeError):
         return Reading(event=_malformed(stored), native={})
 
 

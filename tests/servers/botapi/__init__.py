@@ -8,6 +8,6 @@ from tests.servers.botapi.calls import Call, Violation
 from tests.servers.botapi.emulator import BotApi
 from tests.servers.botapi.errors import ApiError
 from tests.servers.botapi.faults import Fault, FloodLimits
-from tests.servers.botapi.people import ANONYMOUS_ADMIN, LINKED_CHANNEL
+from tests.servers.botapi.stage import ANONYMOUS_ADMIN, LINKED_CHANNEL
 
 __all__ = ["ANONYMOUS_ADMIN", "LINKED_CHANNEL", "ApiError", "BotApi", "Call", "Fault", "FloodLimits", "Violation"]

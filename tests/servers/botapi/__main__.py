@@ -12,6 +12,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=0, help="0 takes a free one")
     parser.add_argument("--token", default="42:TOKEN", help="the bot's token; its number is the bot's id")
     parser.add_argument("--username", default="agent_bot", help="the bot's handle, without @")
+    parser.add_argument("--first-update-id", type=int, default=1000, help="where the numbering of updates begins")
     parser.add_argument("--strict", action="store_true", help="compare parameters with aiogram's models")
     parser.add_argument("--parse", choices=("tdlib", "none"), default="tdlib", help="none: faster sends")
     parser.add_argument("--no-record", action="store_true", help="count calls without keeping them")
@@ -27,6 +28,7 @@ async def _serve(options: argparse.Namespace) -> None:
         token=options.token,
         username=options.username,
         port=options.port,
+        first_update_id=options.first_update_id,
         strict=options.strict,
         parse=options.parse,
         record=not options.no_record,

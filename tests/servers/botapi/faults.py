@@ -57,7 +57,9 @@ class Fault:
             return False
         if self.chat_id is not None and arguments.text("chat_id") != str(self.chat_id):
             return False
-        return self.match_text is None or self.match_text in (arguments.text("text") or arguments.text("caption"))
+        return self.match_text is None or any(
+            self.match_text in arguments.text(name) for name in ("text", "caption", "media")
+        )
 
     def hit(self) -> None:
         """Count a call."""

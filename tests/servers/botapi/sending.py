@@ -207,6 +207,8 @@ def _reply(account: Account, arguments: Arguments, chat: Tree) -> Tree:
             raise bad_request("QUOTE_TEXT_INVALID")
         fields["quote"] = {"text": quote, "position": position, "is_manual": True}
     if home is chat:
+        if target.get("is_topic_message") and "message_thread_id" in target:
+            fields |= {"message_thread_id": target["message_thread_id"], "is_topic_message": True}
         fields["reply_to_message"] = {key: value for key, value in target.items() if key != "reply_to_message"}
     else:
         fields["external_reply"] = {

@@ -144,6 +144,8 @@ class World:
 
     def open_topic(self, chat: Tree, name: str, creator: Tree | None, thread_id: int | None = None) -> Message:
         """Open a topic in a forum, or in a private chat that has topics; its first message is its root."""
+        if chat["type"] != "private":
+            self._last_ids[chat["id"]] = max(self._last_ids[chat["id"]], 1)  # 1 is the General topic
         root: Message = {"chat": chat, "date": int(self.now), "is_topic_message": True}
         if creator is not None:
             root = {"from": creator, **root}

@@ -26,7 +26,6 @@ MODELS: dict[str, Any] = {
     for model in (getattr(methods, name) for name in methods.__all__)
     if isinstance(getattr(model, "__api_method__", None), str)
 }
-NOT_READ = {"link_preview_options": {"is_disabled": True}}
 
 
 def answers() -> Iterator[Final]:

@@ -33,6 +33,9 @@ REFUSED = [
     # text behind "version: 1", line, words of the message, words of the mend
     # one value
     ("chanels: {}\n", 2, "chanels is not known", "did you mean channels?"),
+    ("allow_users: [-1001900000001]\n", 2, "allow_users is not known", "under people"),
+    ("allow_chats: [510000001]\n", 2, "allow_chats is not known", "under channels"),
+    ("admins: [510000001]\n", 2, "admins is not known", "under operators"),
     ("zzz: {}\n", 2, "zzz is not known", "known are: approvers, autonomy"),
     ("defaults: {langage: en}\n", 2, "langage is not known", "did you mean language?"),
     ("people:\n  ann:\n    acounts: [telegram:1]\n    accounts: []\n", 4, "acounts is not known", "accounts?"),

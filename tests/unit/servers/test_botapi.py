@@ -71,7 +71,9 @@ async def test_aiogram_polls_and_answers_with_markup_and_buttons(strict: BotApi)
     @dispatcher.message(Command("ask"))
     async def ask(message: Message) -> None:
         button = InlineKeyboardButton(text="Yes", callback_data="y:1", style="success")
-        await message.reply("<b>Sure?</b>", parse_mode=ParseMode.HTML, reply_markup=InlineKeyboardMarkup(inline_keyboard=[[button]]))
+        await message.reply(
+            "<b>Sure?</b>", parse_mode=ParseMode.HTML, reply_markup=InlineKeyboardMarkup(inline_keyboard=[[button]])
+        )
 
     @dispatcher.message(F.text)
     async def echo(message: Message) -> None:
@@ -99,7 +101,9 @@ async def test_aiogram_polls_and_answers_with_markup_and_buttons(strict: BotApi)
 
 async def test_aiogram_sends_and_fetches_files(strict: BotApi) -> None:
     async with connected(strict) as bot:
-        sent = await bot.send_document(7, BufferedInputFile(b"report", "r.pdf"), caption="<i>new</i>", parse_mode="HTML")
+        sent = await bot.send_document(
+            7, BufferedInputFile(b"report", "r.pdf"), caption="<i>new</i>", parse_mode="HTML"
+        )
         assert sent.document is not None
         assert (sent.document.file_name, sent.caption_entities is not None) == ("r.pdf", True)
         fetched = await bot.download(sent.document)

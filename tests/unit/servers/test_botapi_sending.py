@@ -1,6 +1,8 @@
 """What Telegram refuses, and what people see."""
 
 import asyncio
+import sys
+from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -82,7 +84,8 @@ async def test_a_topic_shows_its_root_and_a_deleted_one_is_not_found(api: BotApi
     asked = api.say(chat=GROUP, sender=7, text="@agent_bot?", thread=thread)
     assert asked["reply_to_message"]["message_id"] == thread == asked["message_thread_id"]
     await client.ok("sendMessage", chat_id=GROUP, message_thread_id=thread, text="yes")
-    assert api.texts(GROUP, thread=thread) == ["yes"]
+    await client.ok("sendMessage", chat_id=GROUP, text="re", reply_parameters={"message_id": asked["message_id"]})
+    assert api.texts(GROUP, thread=thread) == ["yes", "re"]
     api.drop_topic(GROUP, thread)
     assert (await client.refused("sendMessage", chat_id=GROUP, message_thread_id=thread, text="x"))[0] == 400
 
@@ -204,7 +207,7 @@ async def test_query_form_and_json_arguments_mean_the_same(api: BotApi, client: 
     address = f"{api.url}/bot{api.token}/SENDMESSAGE"
     form = {"chat_id": "7", "text": "x", "entities": '[{"type":"bold","offset":0,"length":1}]'}
     for arguments in ({"params": form}, {"data": form}, {"json": {**form, "chat_id": 7}}):
-        async with client.session.post(address, **arguments) as response:  # type: ignore[arg-type]
+        async with client.session.post(address, **arguments) as response:
             assert (await response.json())["result"]["entities"][0]["type"] == "bold"
     assert {str(call.params) for call in api.calls_of("sendMessage")} == {str(api.calls[0].params)}
     assert api.calls[0].params["chat_id"] == 7
@@ -339,6 +342,21 @@ async def test_reactions_of_the_bot_must_be_known_and_have_a_message(api: BotApi
     assert (await client.refused("setMessageReaction", chat_id=7, message_id=99, reaction=[]))[0] == 400
 
 
+async def test_it_runs_alone_and_stops_on_sigterm() -> None:
+    root = Path(__file__).resolve().parents[3]
+    command = (sys.executable, "-m", "tests.servers.botapi", "--token", "77:T", "--parse", "none")
+    process = await asyncio.create_subprocess_exec(*command, cwd=root, stdout=asyncio.subprocess.PIPE)
+    async with asyncio.timeout(30):
+        assert process.stdout is not None
+        ready, address = (await process.stdout.readline()).decode().split()
+        assert ready == "READY"
+        async with aiohttp.ClientSession() as session, session.get(f"{address}/bot77:T/getMe") as response:
+            assert (await response.json())["result"]["id"] == 77
+        process.terminate()
+        await process.communicate()
+    assert process.returncode == 0
+
+
 async def test_other_processes_steer_it_over_http(api: BotApi, client: Client) -> None:
     async def steer(verb: str, body: Any) -> Any:
         async with client.session.post(f"{api.url}/ctl/{verb}", json=body) as response:
@@ -359,3 +377,26 @@ async def test_other_processes_steer_it_over_http(api: BotApi, client: Client) -
     assert "error" in await steer("levitate", {})
     await steer("reset", {})
     assert (api.pending, api.calls, api.sent(7)) == ([], [], [])
+
+
+async def test_a_hand_written_tap_makes_its_message_editable(api: BotApi, client: Client) -> None:
+    tapped = {
+        "message_id": 40,
+        "from": {"id": 42, "is_bot": True, "first_name": "Agent"},
+        "chat": {"id": 7, "type": "private", "first_name": "Ann"},
+        "date": 1790000000,
+        "text": "sure?",
+    }
+    person = {"id": 7, "is_bot": False, "first_name": "Ann"}
+    api.push({"callback_query": {"id": "q1", "from": person, "chat_instance": "1", "data": "x", "message": tapped}})
+    await client.ok("answerCallbackQuery", callback_query_id="q1")
+    await client.ok("editMessageText", chat_id=7, message_id=40, text="done")
+    assert api.texts(7) == ["done"]
+
+
+async def test_an_undeclared_chat_is_not_found_in_a_closed_world() -> None:
+    async with BotApi(open_world=False) as api, aiohttp.ClientSession() as session:
+        client = Client(session, api)
+        assert await client.refused("sendMessage", chat_id=8, text="x") == (400, "Bad Request: chat not found")
+        api.say(chat=8, text="hello")
+        await client.ok("sendMessage", chat_id=8, text="x")

@@ -8,13 +8,6 @@ down_revision = None
 branch_labels = None
 depends_on = None
 
-JOURNAL_GUARDS = (
-    "CREATE TRIGGER journal_keeps_its_records BEFORE UPDATE ON journal "
-    "BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
-    "CREATE TRIGGER journal_loses_no_record BEFORE DELETE ON journal "
-    "BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
-)
-
 
 def upgrade() -> None:
     op.create_table(
@@ -46,7 +39,7 @@ def upgrade() -> None:
         sa.Column("result", sa.Text(), nullable=True),
         sa.Column("batch", sa.Text(), nullable=True),
         sa.Column("carried_by", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=True),
-        sa.Column("raw", sa.LargeBinary(), nullable=True),
+        sa.Column("kept", sa.Boolean(), server_default=sa.text("1"), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_inbox")),
         sa.UniqueConstraint("account", "key", name=op.f("uq_inbox_account_key")),
     )
@@ -63,8 +56,8 @@ def upgrade() -> None:
         "inbox",
         ["done_at"],
         unique=False,
-        sqlite_where=sa.text("raw IS NOT NULL AND done_at IS NOT NULL"),
-        postgresql_where=sa.text("raw IS NOT NULL AND done_at IS NOT NULL"),
+        sqlite_where=sa.text("kept AND done_at IS NOT NULL"),
+        postgresql_where=sa.text("kept AND done_at IS NOT NULL"),
     )
     op.create_index(
         "ix_inbox_unfinished",
@@ -148,6 +141,15 @@ def upgrade() -> None:
         postgresql_where=sa.text("message IS NOT NULL"),
     )
     op.create_table(
+        "inbox_contents",
+        sa.Column(
+            "event_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False
+        ),
+        sa.Column("raw", sa.LargeBinary(), nullable=False),
+        sa.ForeignKeyConstraint(["event_id"], ["inbox.id"], name=op.f("fk_inbox_contents_event_id")),
+        sa.PrimaryKeyConstraint("event_id", name=op.f("pk_inbox_contents")),
+    )
+    op.create_table(
         "outbox",
         sa.Column("id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("account", sa.Text(), nullable=False),
@@ -225,5 +227,8 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("part_id", "position", name=op.f("pk_outbox_files")),
     )
     if op.get_bind().dialect.name == "sqlite":
-        for guard in JOURNAL_GUARDS:
-            op.execute(guard)
+        for name, verb in (("journal_keeps_its_records", "UPDATE"), ("journal_loses_no_record", "DELETE")):
+            op.execute(
+                f"CREATE TRIGGER {name} BEFORE {verb} ON journal "
+                "BEGIN SELECT RAISE(ABORT, 'the journal is append-only'); END",
+            )

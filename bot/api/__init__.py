@@ -1,0 +1,1 @@
+"""The daemon's own interfaces: the control socket of the command line, health and metrics."""

@@ -1,0 +1,65 @@
+"""The stage of ``discreet demo``: rooms, people, and five things to try."""
+
+from importlib.resources import files
+
+from bot.channels.web.people import Member, Room
+from bot.channels.web.views import Try
+
+DESK = "demo"
+BOT_NAME = "desk"
+
+MEMBERS = (
+    Member(id="carla", name="Carla (customer)"),
+    Member(id="carlos", name="Carlos (customer)", language="es"),
+    Member(id="olga", name="Olga (operator)", operator=True),
+    Member(id="otto", name="Otto (colleague)", language="de"),
+)
+
+ROOMS = (
+    Room(id="customer", title="Customer room", audience="external", members=("carla", "carlos", "olga")),
+    Room(id="operators", title="Operators' room", audience="internal", members=("olga", "otto")),
+    Room(id="private", title="Private chat", audience="external", members=("carla",), direct=True),
+)
+
+THINGS_TO_TRY = (
+    Try(
+        title="1. Talk among people",
+        hint="Nobody asks the desk, so nothing happens: no model, no typing sign. The badge says why.",
+        room="customer",
+        person="carla",
+        text="Shall we meet at noon? The place by the river is nice.",
+    ),
+    Try(
+        title="2. Ask the desk",
+        hint="A mention is consent. In the customer room people read the answer and nothing else.",
+        room="customer",
+        person="carla",
+        text="@desk what are your opening hours?",
+    ),
+    Try(
+        title="3. Book a table",
+        hint="The answer is a card. Tap a button: the desk gets its value, not its words.",
+        room="customer",
+        person="carlos",
+        text="@desk book a table",
+    ),
+    Try(
+        title="4. Ask the same inside",
+        hint="In the operators' room progress and operational facts come along. Ask in the customer room to compare.",
+        room="operators",
+        person="olga",
+        text="@desk status",
+    ),
+    Try(
+        title="5. Let it break",
+        hint="The agent crashes. The customer reads one plain sentence; operators get a report; nobody sees the error.",
+        room="customer",
+        person="carla",
+        text="@desk break",
+    ),
+)
+
+
+def policy_text() -> str:
+    """The demo's policy file."""
+    return files(__package__).joinpath("demo_policy.yaml").read_text(encoding="utf-8")

@@ -1,0 +1,105 @@
+"""Chromium on the page. Pictures go to a temporary folder, or to the one that DISCREET_SCREENSHOTS names."""
+
+import os
+import shutil
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, async_playwright
+
+from tests.browser.brain import Desk, open_desk
+
+CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
+ARGUMENTS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+)
+WATCH = """
+window.violations = [];
+document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
+"""
+
+
+class Screen:
+    """A page in Chromium that is watched: an error in its console or a refusal by its policy fails the test."""
+
+    def __init__(self, page: Page, desk: Desk, pictures: Path) -> None:
+        self.page = page
+        self.desk = desk
+        self.problems: list[str] = []
+        self._pictures = pictures
+        page.set_default_timeout(10_000)
+        page.on("console", lambda message: self._console(message.type, message.text))
+        page.on("pageerror", lambda error: self.problems.append(str(error)))
+
+    def room(self, name):
+        return self.page.locator(f'[data-room="{name}"]')
+
+    async def say(self, room, text, *, who=None):
+        pane = self.room(room)
+        if who is not None:
+            await pane.locator("select").select_option(who)
+        await pane.locator("textarea").fill(text)
+        await pane.locator("textarea").press("Enter")
+
+    async def sees(self, room, text, selector=".message"):
+        await self.room(room).locator(selector, has_text=text).first.wait_for()
+
+    async def picture(self, name):
+        await self.page.screenshot(path=self._pictures / f"{name}.png")
+
+    async def overflow(self):
+        """Pixels that the page is wider than its window."""
+        return await self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+
+    async def check(self):
+        violations = await self.page.evaluate("window.violations ?? []")
+        assert violations + self.problems == []
+
+    def _console(self, kind, text):
+        if kind in ("error", "warning"):
+            self.problems.append(text)
+
+
+@pytest.fixture
+def screen(tmp_path):
+    """Opens a desk and a page on it: ``async with screen() as page``."""
+    if not Path(CHROMIUM).exists():
+        reason = "Chromium is missing; on Debian: apt-get install chromium"
+        if os.environ.get("DISCREET_NO_SKIP") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    pictures = Path(os.environ.get("DISCREET_SCREENSHOTS") or tmp_path)
+
+    @asynccontextmanager
+    async def opened(*, width=1440, height=860, person=None, dark=False, touch=False, **settings):
+        async with open_desk(demo=person is None, **settings) as desk, async_playwright() as playwright:
+            browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
+            try:
+                context = await browser.new_context(
+                    viewport={"width": width, "height": height},
+                    color_scheme="dark" if dark else "light",
+                    has_touch=touch,
+                    is_mobile=touch,
+                    locale="en-GB",
+                )
+                await context.add_init_script(WATCH)
+                shown = Screen(await context.new_page(), desk, pictures)
+                if person is None:
+                    await shown.page.goto(desk.url)
+                else:
+                    await shown.page.goto(await desk.chat.invite(person))
+                    await shown.page.locator("#enter").click()
+                await shown.page.locator("#state.live").wait_for()
+                yield shown
+                await shown.check()
+            finally:
+                desk.brain.goes_on.set()
+                await browser.close()
+
+    return opened

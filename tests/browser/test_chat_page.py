@@ -1,0 +1,340 @@
+"""The page of the built-in chat, driven in Chromium."""
+
+import json
+import re
+
+import pytest
+
+from bot.channels.web.people import Member, Room
+from tests.browser.mentions import KNOWN, MENTIONS
+
+HOSTILE = "<img src=x onerror=\"document.title='hacked'\"><script>document.title='hacked'</script>"
+
+
+async def test_a_newcomer_sees_why_the_bot_was_silent_and_what_it_answered(screen):
+    async with screen() as page:
+        await page.picture("empty")
+        await page.say("customers", "See you on Tuesday, Jordan.", who="mara")
+        await page.sees("customers", "no_address", ".decision.mute")
+        await page.say("customers", "@desk when is our delivery?", who="jordan")
+        await page.sees("customers", "explicit_mention", ".decision.respond")
+        await page.sees("customers", "Tuesday", ".from-bot table ~ p, .from-bot p")
+        badge = page.room("customers").locator(".decision").first
+        assert "Nobody addressed the bot" in (await badge.locator("summary").get_attribute("title") or "")
+        await badge.locator("summary").click()
+        why = badge.locator(".why")
+        for words in ("Nobody addressed the bot", "external", "PART-1"):
+            assert words in await why.inner_text()
+        assert await why.locator(".gates .passed").count() == 4
+        assert await why.locator(".gates .stopped").inner_text() == "consent"
+        await page.picture("decisions")
+        await page.page.locator("#decisions").click()
+        await badge.wait_for(state="hidden")
+
+
+async def test_a_thing_to_try_fills_the_composer_as_the_right_person(screen):
+    async with screen() as page:
+        await page.page.locator(".things button").nth(4).click()
+        area = page.room("operators").locator("textarea")
+        assert await area.input_value() == "How many orders are open?"
+        assert await area.evaluate("area => area === document.activeElement")
+        assert await page.room("operators").locator("select").input_value() == "olga"
+        await area.press("Enter")
+        await page.sees("operators", "open_question", ".decision.respond")
+
+
+async def test_a_button_is_pressed_and_answered_in_private(screen):
+    async with screen() as page:
+        await page.say("private", "card please")
+        button = page.room("private").locator(".card-button", has_text="Move it")
+        await button.click()
+        await page.sees("private", "Noted, thank you.", ".note")
+        await page.sees("private", "You have chosen.")
+        assert await button.get_attribute("aria-pressed") == "true"
+        assert "secret" not in await page.page.content()
+        await page.picture("card")
+
+
+async def test_files_go_both_ways(screen, tmp_path):
+    (tmp_path / "list.txt").write_bytes(b"twelve bytes")
+    async with screen() as page:
+        room = page.room("private")
+        await room.locator("input[type=file]").set_input_files(tmp_path / "list.txt")
+        await room.locator(".chip", has_text="list.txt").wait_for()
+        await page.picture("chip")
+        await room.locator("textarea").press("Enter")
+        await page.sees("private", "I have read 12 bytes.")
+        async with page.page.expect_download() as download:
+            await room.locator(".from-bot .file").click()
+        saved = await (await download.value).path()
+        assert saved.read_bytes() == b"received"
+        assert await room.locator(".chip").count() == 0
+
+
+async def test_an_answer_grows_before_ones_eyes(screen):
+    async with screen() as page:
+        await page.say("private", "stream please")
+        await page.sees("private", "Looking it up: the answer", ".draft")
+        await page.picture("growing")
+        page.desk.brain.goes_on.set()
+        await page.sees("private", "the answer is 42.", ".log .from-bot")
+        await page.room("private").locator(".draft").wait_for(state="detached")
+
+
+async def test_one_replies_edits_and_deletes(screen):
+    async with screen() as page:
+        room = page.room("customers")
+        await page.say("customers", "@desk hello", who="mara")
+        await page.sees("customers", "Your delivery", ".from-bot")
+        await room.locator(".from-bot").hover()
+        await room.locator(".from-bot").get_by_role("button", name="Reply").click()
+        await room.locator(".target", has_text="Reply to desk").wait_for()
+        await room.locator("textarea").press("Escape")
+        await room.locator(".target").wait_for(state="hidden")
+        await room.locator(".from-bot").get_by_role("button", name="Reply").click()
+        await room.locator("textarea").fill("and then?")
+        await page.picture("reply")
+        await room.locator("textarea").press("Enter")
+        await page.sees("customers", "direct_reply", ".decision.respond")
+        own = room.locator(".message", has_text="and then?").first
+        await own.get_by_role("button", name="Edit").click()
+        assert await room.locator("textarea").input_value() == "and then?"
+        await room.locator("textarea").fill("and after that?")
+        await room.locator("textarea").press("Enter")
+        await page.sees("customers", "edited", ".head .edited")
+        own = room.locator(".message", has_text="and after that?").first
+        page.page.on("dialog", lambda dialog: dialog.accept())
+        await own.get_by_role("button", name="Delete").click()
+        await page.sees("customers", "This message was deleted.", ".deleted")
+        assert "and after that?" not in await room.locator(".message:not(.from-bot)").last.inner_text()
+
+
+async def test_only_ones_own_messages_can_be_changed(screen):
+    async with screen() as page:
+        await page.say("customers", "hello", who="mara")
+        own = page.room("customers").locator(".message", has_text="hello")
+        await own.get_by_role("button", name="Edit").wait_for(state="attached")
+        await page.room("customers").locator("select").select_option("jordan")
+        await own.get_by_role("button", name="Edit").wait_for(state="detached")
+
+
+async def test_the_keyboard_is_enough(screen):
+    async with screen() as page:
+        keyboard = page.page.keyboard
+        for _ in range(30):
+            await keyboard.press("Tab")
+            if await page.page.evaluate("document.activeElement.tagName") == "TEXTAREA":
+                break
+        await keyboard.type("hello @de")
+        await page.room("customers").locator("[role=option][aria-selected=true]", has_text="@desk").wait_for()
+        await page.picture("mention")
+        await keyboard.press("Enter")
+        await keyboard.type("first")
+        await keyboard.press("Shift+Enter")
+        await keyboard.type("second")
+        area = page.room("customers").locator("textarea")
+        assert await area.input_value() == "hello @desk first\nsecond"
+        await page.room("customers").locator(".to", has_text="Addressed: desk").wait_for()
+        await keyboard.press("Enter")
+        await page.sees("customers", "explicit_mention", ".decision")
+        assert await area.input_value() == ""
+        await keyboard.press("ArrowUp")
+        await page.room("customers").locator(".target", has_text="You are editing").wait_for()
+        assert await area.input_value() == "hello @desk first\nsecond"
+        await keyboard.press("Escape")
+        await keyboard.press("Shift+Tab")
+        await keyboard.press("Shift+Tab")
+        assert await page.page.evaluate("document.activeElement !== document.body")
+
+
+async def test_hostile_words_names_and_markdown_stay_words(screen):
+    members = (Member(id="mara", name=HOSTILE[:60], operator=True),)
+    rooms = (Room(id="private", title=HOSTILE, members=("mara",), direct=True),)
+    async with screen(members=members, rooms=rooms) as page:
+        await page.say("private", f"echo {HOSTILE} [x](javascript:alert(1)) ![t](https://evil.example/t.png)")
+        await page.sees("private", "onerror", ".from-bot .prose")
+        await page.sees("private", "onerror", ".message:not(.from-bot) .prose")
+        assert await page.page.locator(".prose img, .prose script, a[href^=javascript]").count() == 0
+        assert "hacked" not in await page.page.title()
+
+
+async def test_html_that_is_not_harmless_is_not_grafted(screen):
+    async with screen() as page:
+        grafted = await page.page.evaluate(
+            """async (html) => {
+                const { graft } = await import("/static/text.js");
+                const box = document.createElement("div");
+                box.append(graft(html));
+                return box.innerHTML;
+            }""",
+            '<p onclick="x()">a<script>b</script><img src=x><a href="javascript:c">c</a><iframe>d</iframe>'
+            '<svg><a xlink:href="javascript:x">e</a></svg><a href="https://f.example" onclick="x()">f</a></p>',
+        )
+        assert "on" + "click" not in grafted
+        assert not re.search(r"<(script|img|iframe|svg)|javascript:", grafted)
+        assert 'href="https://f.example"' in grafted
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+async def test_on_a_phone_nothing_is_wider_than_the_screen(screen, dark):
+    async with screen(width=360, height=720, dark=dark, touch=True) as page:
+        name = f"phone-{'dark' if dark else 'light'}"
+        tabs = page.page.locator("#tabs button")
+        await page.page.locator("#tabs button", has_text="Five things to try").tap()
+        await page.picture(f"{name}-things")
+        assert await page.overflow() == 0
+        await tabs.nth(2).tap()
+        await page.say("private", "card please")
+        await page.sees("private", "Move the delivery?", ".card")
+        await page.say("private", "echo " + "Donaudampfschifffahrt" * 20)
+        await page.sees("private", "Donaudampf", ".from-bot .prose")
+        assert await page.overflow() == 0
+        await page.picture(f"{name}-private")
+        await tabs.nth(0).tap()
+        await page.say("customers", "@desk when is our delivery?", who="jordan")
+        await page.sees("customers", "Rye flour", ".from-bot")
+        await page.room("customers").locator(".decision summary").first.tap()
+        await page.picture(f"{name}-customers")
+        assert await page.overflow() == 0
+        actions = page.room("customers").locator(".from-bot .actions button").first
+        await actions.tap()
+        await page.room("customers").locator(".target").wait_for()
+
+
+async def contrast(page, selector):
+    """Contrast of an element's words with the nearest opaque ground behind it (WCAG 2)."""
+    return await page.page.locator(selector).first.evaluate(
+        """(element) => {
+            const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+            const rgb = (colour) => {
+                canvas.clearRect(0, 0, 1, 1);
+                canvas.fillStyle = colour;
+                canvas.fillRect(0, 0, 1, 1);
+                return [...canvas.getImageData(0, 0, 1, 1).data];
+            };
+            let ground = element;
+            while (rgb(getComputedStyle(ground).backgroundColor)[3] < 255) ground = ground.parentElement;
+            const light = (colour) => {
+                const [r, g, b] = rgb(colour).slice(0, 3).map((part) => {
+                    const share = part / 255;
+                    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+                });
+                return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+            };
+            const [one, other] = [light(getComputedStyle(element).color), light(getComputedStyle(ground).backgroundColor)];
+            return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+        }"""
+    )
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+async def test_words_stand_out_from_their_ground(screen, dark):
+    async with screen(dark=dark) as page:
+        await page.say("private", "card please")
+        await page.sees("private", "Move the delivery?", ".card")
+        await page.say("customers", "hello @jordan", who="mara")
+        await page.sees("customers", "addressed_to_other", ".decision")
+        await page.say("operators", "how many?")
+        await page.sees("operators", "Rye flour", ".from-bot")
+        await page.room("operators").locator(".decision summary").click()
+        await page.picture("dark" if dark else "light")
+        for selector in (
+            ".prose.plain",
+            ".from-bot .prose p",
+            ".from-bot .prose a",
+            ".head time",
+            ".tag",
+            ".mention",
+            ".room-head p",
+            ".audience.external",
+            ".audience.internal",
+            ".decision.mute summary",
+            ".decision.respond summary",
+            ".gates .passed",
+            ".why dt",
+            ".card dt",
+            ".card-button.primary",
+            ".card-button.danger",
+            ".things small",
+            ".try",
+            "#subtitle",
+            ".as span",
+        ):
+            assert await contrast(page, selector) >= 4.5, selector
+
+
+async def test_the_choice_of_light_or_dark_is_kept(screen):
+    async with screen() as page:
+        await page.page.locator("#theme").click()
+        await page.page.locator("#theme").click()
+        await page.page.reload()
+        await page.page.locator("#state.live").wait_for()
+        assert await page.page.locator("html").get_attribute("data-theme") == "dark"
+
+
+async def test_a_page_that_lost_its_connection_misses_nothing(screen):
+    async with screen() as page:
+        await page.say("customers", "before", who="mara")
+        await page.sees("customers", "before")
+        await page.page.context.set_offline(True)
+        for subscriber in tuple(page.desk.chat._live._subscribers):
+            subscriber.closed = True
+            subscriber.wake()
+        await page.page.locator("#state.lost").wait_for()
+        await page.desk.timeline.append(
+            "customers",
+            "m1away",
+            {"author": "jordan", "at": 0, "text": "while away", "mentions": [], "reply": None, "files": []},
+        )
+        await page.page.context.set_offline(False)
+        await page.sees("customers", "while away")
+        page.problems = [problem for problem in page.problems if "ERR_INTERNET_DISCONNECTED" not in problem]
+
+
+async def test_people_who_enter_by_a_link_see_their_rooms_and_are_themselves(screen):
+    async with screen(person="mara", width=1100) as page:
+        assert await page.page.locator("#tabs button").all_inner_texts() == ["Lindqvist Foods", "Mara and desk"]
+        assert await page.page.locator("select").count() == 0
+        await page.say("customers", "hello")
+        await page.sees("customers", "you", ".tag")
+        assert await page.page.locator(".decision").count() == 0
+        assert await page.page.locator("#decisions").is_hidden()
+        await page.picture("entered")
+        await page.page.locator("#leave").click()
+        await page.page.get_by_text("You need a link").wait_for()
+        await page.picture("closed")
+        page.problems.clear()  # the browser notes the refusal of the page itself
+
+
+async def test_an_operator_who_entered_sees_decisions(screen):
+    async with screen(person="olga", width=1100) as page:
+        await page.say("customers", "hello")
+        await page.sees("customers", "no_address", ".decision.mute")
+        await page.picture("operator")
+
+
+async def test_a_link_that_was_used_says_so(screen):
+    async with screen(person="mara") as page:
+        link = await page.desk.chat.invite("olga")
+        other = await page.page.context.browser.new_context(locale="en-GB")
+        for used in (False, True):
+            tab = await other.new_page()
+            await tab.goto(link)
+            await tab.locator("#enter").click()
+            if used:
+                await tab.get_by_text("This link has been used").wait_for()
+                await tab.screenshot(path=page._pictures / "used.png")
+            else:
+                await tab.locator("#state.live").wait_for()
+
+
+async def test_the_page_and_the_server_find_the_same_mentions(screen):
+    async with screen() as page:
+        found = await page.page.evaluate(
+            """async ([texts, known]) => {
+                const { addressed } = await import("/static/text.js");
+                return texts.map((text) => addressed(text, new Set(known)));
+            }""",
+            [[text for text, _ in MENTIONS], list(KNOWN)],
+        )
+        assert json.dumps(found) == json.dumps([list(expected) for _, expected in MENTIONS])
