@@ -4,7 +4,7 @@ Nothing is replaced but the clock (so that events from any year can be replayed)
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from bot.channels.telegram.channel import TelegramChannel
+from bot.channels.telegram.intake import Polling
 from bot.channels.telegram.limits import Limits
+from bot.channels.telegram.sending import CALL_S
+from bot.channels.telegram.webhook import Webhook
 from bot.model.output import Final, Output
 from bot.model.request import Request
 from bot.ports.decisions import Ruling
@@ -150,12 +153,20 @@ async def running(
     first_start: datetime | None = None,
     identified: bool = True,
     limits: Limits | None = None,
+    mode: Polling | Webhook | None = None,
+    call_s: float = CALL_S,
+    identity_refresh_s: float = 600.0,
+    further: Sequence[CountingAgent] = (),
 ) -> AsyncIterator[Running]:
     """Run a gateway on a store in ``folder``; an earlier store there is taken up.
 
     Args:
         first_start: of the bot, by default a day before the clock's now.
         identified: wait until the bot knows its own name.
+        mode: how updates come in.
+        call_s: seconds that a call may take.
+        identity_refresh_s: seconds between two looks at the bot's own name.
+        further: agents beside the default one.
     """
     clock = Clock() if clock is None else clock
     agent = CountingAgent() if agent is None else agent
@@ -163,7 +174,15 @@ async def running(
     path.write_text(policy)
     in_force = PolicyInForce(path, lambda text: load(text, source="policy.yaml", environment={}))
     store = await Store.open(folder / "discreet.db")
-    channel = TelegramChannel(token=api.token, api_url=api.url, limits=limits, clock=clock)
+    channel = TelegramChannel(
+        token=api.token,
+        api_url=api.url,
+        limits=limits,
+        clock=clock,
+        mode=mode,
+        call_s=call_s,
+        identity_refresh_s=identity_refresh_s,
+    )
     await store.inbox.started(channel.account, now=first_start or clock() - timedelta(days=1))
     rulings = Rulings()
     heard: list[Ruling] = []
@@ -172,7 +191,7 @@ async def running(
         policy=in_force,
         store=store,
         channels=[channel],
-        agents={agent.name: agent},
+        agents={one.name: one for one in (agent, *further)},
         default_agent=agent.name,
         rulings=rulings,
         clock=clock,
@@ -181,8 +200,7 @@ async def running(
     try:
         if identified:
             async with asyncio.timeout(10):
-                while not channel.identified:
-                    await asyncio.sleep(0.005)  # what is waited for is an answer of the emulator; the bound is above
+                await channel.identified()
         yield Running(
             api=api,
             agent=agent,

@@ -70,16 +70,14 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 def _is_told(error: BaseException) -> bool:
     """Whether an error was raised on purpose, with words for an admin."""
-    from bot.config.errors import DiscreetError
-    from bot.model.errors import ClearanceError
-    from bot.model.errors import DiscreetError as GatewayError
+    from bot.model.errors import ClearanceError, DiscreetError
     from policy.errors import PolicyError
 
     if isinstance(error, ClearanceError):
         return False
     if isinstance(error, OSError):
         return bool(error.strerror)
-    return isinstance(error, DiscreetError | GatewayError | PolicyError)
+    return isinstance(error, DiscreetError | PolicyError)
 
 
 def _explain(error: BaseException) -> None:
@@ -92,8 +90,16 @@ def _explain(error: BaseException) -> None:
         where = f"{error.filename}: " if isinstance(error.filename, str) else ""
         terminal.complain(f"{where}{error.strerror}")
         return
-    # "what is wrong. What to do" in the text of an error becomes two lines
-    cause, _, mend = str(error).partition(". ")
-    terminal.complain(cause.rstrip("."))
+    cause, mend = _halves(str(error))
+    terminal.complain(cause)
     if mend:
-        terminal.mend(mend.rstrip("."))
+        terminal.mend(mend)
+
+
+def _halves(text: str) -> tuple[str, str]:
+    """What is wrong and what to do, out of the text of an error: two sentences, or one with a semicolon."""
+    for sign in (". ", "; "):
+        cause, found, mend = text.partition(sign)
+        if found:
+            return cause, mend.rstrip(".")
+    return text.rstrip("."), ""

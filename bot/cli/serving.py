@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import sys
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
@@ -32,7 +33,7 @@ def serve(path: Path, *, policy: Path | None) -> None:
         config = replace(config, policy=policy)
     for warning in config.warnings:
         terminal.warn(warning)
-    _log(level=config.log.level.value, json_lines=True if config.log.format is LogFormat.JSON else None)
+    _log(level=config.log.level.value, json_lines=None if config.log.format is LogFormat.JSON else False)
 
     from bot.wiring import run_gateway
 
@@ -46,6 +47,7 @@ def show(*, port: int, open_page: bool) -> None:
         terminal.head("The demo is running. Open this address:")
         terminal.say(f"\n    {address}\n")
         terminal.say("Ctrl-C ends it. Nothing of it is kept.")
+        sys.stdout.flush()  # also where the output goes through a pipe
         if open_page:
             import webbrowser
 
@@ -101,12 +103,11 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
 
 def _log(*, level: str, json_lines: bool | None) -> None:
     from bot.config.errors import DiscreetError
-    from bot.model.errors import DiscreetError as GatewayError
     from bot.observability.failures import show_text_of
     from bot.observability.log import configure
 
     # A policy error may quote the file, so of it only the type is logged; see policy.tree.DocumentError.places.
-    show_text_of(DiscreetError, GatewayError)
+    show_text_of(DiscreetError)
     configure(level=level, json_lines=json_lines)
 
 

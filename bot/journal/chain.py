@@ -2,9 +2,9 @@
 
     hash(n) = SHA-256( hash(n-1) || {"at":…,"facts":{…},"kind":…,"seq":n} )
 
-The JSON is canonical: keys sorted, no blanks, printable ASCII strings, integers of up to 15 digits, null. For such values
-every careful writer of JSON makes the same bytes, and they are those of RFC 8785. Facts are bounded by construction:
-small integers and short codes (no quotes, no backslashes), never bodies, names, channel ids or secrets.
+The JSON is canonical: keys sorted, no blanks, printable ASCII strings, integers of up to 15 digits, null. For such
+values every careful writer of JSON makes the same bytes, and they are those of RFC 8785. Facts are bounded by
+construction: small integers and short codes (no quotes, no backslashes), never bodies, names, channel ids or secrets.
 """
 
 import hashlib
@@ -138,7 +138,7 @@ def ended(last: Head, head: Head) -> Break | None:
 def _wrong(last: Head, record: Record) -> str | None:
     if record.seq != last.seq + 1:
         return "the record is missing or out of its place"
-    if type(record.at_us) is not int or not isinstance(record.kind, str) or _NAME(record.kind) is None:
+    if type(record.at_us) is not int or type(record.kind) is not str or _NAME(record.kind) is None:
         return "the record is no record"
     try:
         facts = orjson.loads(record.facts)

@@ -54,7 +54,9 @@ class BulkInsert:
 
     @staticmethod
     def _compile(table: Table, columns: tuple[str, ...], size: int) -> str:
-        rows = [{name: bindparam(f"{name}_{number}") for name in columns} for number in range(size)]
+        rows: list[dict[str, BindParameter[Any]]] = [
+            {name: bindparam(f"{name}_{number}") for name in columns} for number in range(size)
+        ]
         built = insert(table).values(rows).compile(dialect=DIALECT)
         names = [f"{name}_{number}" for number in range(size) for name in columns]
         order = list(built.positiontup or ())

@@ -20,7 +20,7 @@ _BUSY_TIMEOUT_MS: Final = 2_000
 _PRAGMAS: Final = (
     f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}",
     "PRAGMA foreign_keys = ON",
-    "PRAGMA secure_delete = ON",  # erased words are overwritten; FAST would leave them in long rows' free pages (PART-9)
+    "PRAGMA secure_delete = ON",  # PART-9; FAST would leave long words in free pages
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
     "PRAGMA temp_store = MEMORY",
@@ -45,8 +45,10 @@ class Lock:
             raise StoreError(f"another discreet already runs on {path.with_suffix('')} (stop it first)") from None
 
     def release(self) -> None:
-        """Let go."""
-        os.close(self._descriptor)
+        """Let go; again is fine."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
 
 
 def prepare(path: Path) -> Lock:
@@ -100,16 +102,16 @@ def connect_reader(path: Path, *, busy_timeout_ms: int = _BUSY_TIMEOUT_MS) -> sq
     Raises:
         StoreError: there is no store, or it can't be opened.
     """
+    if not path.is_file():
+        raise StoreError(f"there is no store at {path} (has discreet run with this configuration?)")
     connection = None
     try:
-        if not path.is_file():
-            raise StoreError(f"there is no store at {path} (has discreet run with this configuration?)")
         uri = f"{path.absolute().as_uri()}?mode=ro"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
         connection.execute(f"PRAGMA busy_timeout = {busy_timeout_ms:d}").fetchall()
         connection.execute("PRAGMA query_only = ON").fetchall()
         connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
-    except (sqlite3.Error, OSError, StoreError) as error:
+    except sqlite3.Error as error:
         if connection is not None:
             connection.close()
         raise _about(path, error) from None
@@ -143,6 +145,22 @@ def revision(connection: sqlite3.Connection) -> str | None:
     known = connection.execute("SELECT 1 FROM sqlite_master WHERE name = 'alembic_version'").fetchone()
     row = connection.execute("SELECT version_num FROM alembic_version").fetchone() if known else None
     return None if row is None else str(row[0])
+
+
+def check_journal(connection: sqlite3.Connection) -> None:
+    """See that the journal ends where it is noted to end; whoever would append to another one would hide the change.
+
+    Raises:
+        StoreError: it does not.
+    """
+    noted = connection.execute(sql.READ_HEAD).fetchall()
+    last = connection.execute(sql.JOURNAL_TAIL, (1,)).fetchall()
+    ends = [f"{row[0]}:{row[4]}" for row in last] or [f"0:{GENESIS}"]
+    if [row[0] for row in noted] != ends:
+        raise StoreError(
+            "the journal does not end where it ended when discreet last wrote it: it was changed "
+            "(see discreet journal verify; keep a copy and restore the last backup)",
+        )
 
 
 def read_salt(connection: sqlite3.Connection) -> bytes:

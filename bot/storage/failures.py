@@ -6,7 +6,7 @@ from typing import Final
 from bot.model.errors import DiscreetError, StoreError
 
 _SENTENCES: Final = {
-    sqlite3.SQLITE_BUSY: "another process holds the database; nothing was written (end the other program and try again)",
+    sqlite3.SQLITE_BUSY: "another process holds the database; nothing was written (end it and try again)",
     sqlite3.SQLITE_LOCKED: "the database is locked; nothing was written",
     sqlite3.SQLITE_FULL: "the disk is full; nothing was written (make room)",
     sqlite3.SQLITE_READONLY: "the database can't be written (check the owner and the mode of its file and folder)",

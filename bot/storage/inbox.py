@@ -176,7 +176,7 @@ def _unfinished_of(tx: Transaction, account: str) -> list[Unfinished]:
     for row in tx.execute(sql.UNFINISHED, (account,)).fetchall():
         stored = _stored(row[:6])
         state = InboxState(row[6])
-        members = ()
+        members: tuple[Stored, ...] = ()
         if state is InboxState.DECIDED and row[7] is not None:
             members = tuple(_stored(member) for member in tx.execute(sql.MEMBERS, (stored.id,)).fetchall())
         found.append(

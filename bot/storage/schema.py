@@ -256,4 +256,4 @@ JOURNAL_GUARDS: Final = tuple(
 """DUR-4: the database itself refuses to change or remove a record."""
 
 for _guard in JOURNAL_GUARDS:
-    event.listen(journal, "after_create", DDL(_guard).execute_if(dialect="sqlite"))
+    event.listen(journal, "after_create", DDL(_guard).execute_if(dialect="sqlite"))  # type: ignore[no-untyped-call]

@@ -44,7 +44,7 @@ def _value(name: str) -> BindParameter[Any]:
     return bindparam(name, required=False)
 
 
-_FIRST: Final = literal_column("0")
+_FIRST: Final[ColumnElement[int]] = literal_column("0")
 
 # meta and journal
 
@@ -88,8 +88,12 @@ INBOX_KEY: Final = compiled(
 
 
 def _inbox_step(verb: str, target: InboxState) -> Update:
-    origin = one_of(sources(INBOX, verb, target))
-    return update(inbox).where(inbox.c.id == _value("row"), inbox.c.state.in_(origin)).values(state=fixed(target.value))
+    origin = sources(INBOX, verb, target)
+    return (
+        update(inbox)
+        .where(inbox.c.id == _value("row"), inbox.c.state.in_(one_of(origin)))
+        .values(state=fixed(target.value))
+    )
 
 
 DECIDE: Final = {
@@ -304,10 +308,10 @@ DROP_FILES: Final = compiled(delete(outbox_files).where(outbox_files.c.part_id =
 
 
 def _outbox_step(verb: str, target: OutboxState) -> Update:
-    origin = one_of(sources(OUTBOX, verb, target))
+    origin = sources(OUTBOX, verb, target)
     return (
         update(outbox)
-        .where(outbox.c.id == _value("part"), outbox.c.state.in_(origin))
+        .where(outbox.c.id == _value("part"), outbox.c.state.in_(one_of(origin)))
         .values(state=fixed(target.value))
     )
 

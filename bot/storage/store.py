@@ -6,7 +6,17 @@ from pathlib import Path
 from typing import Self
 
 from bot.model.errors import StoreError
-from bot.storage.database import REVISION, Lock, connect, connect_reader, migrate, prepare, read_salt, revision
+from bot.storage.database import (
+    REVISION,
+    Lock,
+    check_journal,
+    connect,
+    connect_reader,
+    migrate,
+    prepare,
+    read_salt,
+    revision,
+)
 from bot.storage.inbox import SqlInbox
 from bot.storage.ledger import JournalReader, SqlJournal
 from bot.storage.outbox import SqlOutbox
@@ -44,6 +54,7 @@ class Store:
             connection = await asyncio.to_thread(connect, path)
             try:
                 await asyncio.to_thread(migrate, path, connection)
+                check_journal(connection)
                 salt = read_salt(connection)
                 readers += [Reader(connect_reader(path)) for _ in range(2)]
                 writer = Writer(connection, salt=salt, patience_s=patience_s)

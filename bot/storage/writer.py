@@ -4,9 +4,9 @@
     thread:              └> BEGIN IMMEDIATE, operation, operation, …, journal records, COMMIT (synchronous=FULL)
     event loop: all results of the group, in one call
 
-INVARIANT: a result is given only after its COMMIT; an operation that fails gets its own error and leaves nothing behind,
-and its neighbours are as if it had not been there. SQLite before 3.51.3 can damage a database when two connections
-write and checkpoint: this is the only one that does either.
+INVARIANT: a result is given only after its COMMIT; an operation that fails gets its own error and leaves nothing
+behind, and its neighbours are as if it had not been there. SQLite before 3.51.3 can damage a database when two
+connections write and checkpoint: this is the only one that does either.
 """
 
 import asyncio
@@ -247,7 +247,7 @@ class Writer:
             self._head = read_head(self._connection)
 
 
-def checkpoint(transaction: Transaction, payloads: Sequence[None]) -> Sequence[None]:
+def checkpoint(_: Transaction, payloads: Sequence[None]) -> Sequence[None]:
     """Bring the log into the database and empty it; the writer does it between transactions."""
     return payloads
 
@@ -262,7 +262,7 @@ def head_of(rows: Sequence[tuple[Any, ...]]) -> Head:
     if not rows:
         return Head()
     seq, _, digest = rows[0][0].partition(":")
-    return Head(seq=int(seq), hash=digest)
+    return Head(seq=int(seq) if seq.isdecimal() else 0, hash=digest)
 
 
 def _operation_of(work: _Work) -> Operation[Any, Any]:

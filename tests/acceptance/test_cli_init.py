@@ -1,7 +1,6 @@
 """A newcomer starts with a token: init checks it, writes what is needed, and never overwrites anything."""
 
 import asyncio
-import os
 import stat
 import sys
 
@@ -19,6 +18,10 @@ FILES = ("config.yaml", "policy.yaml", "telegram.token")
 async def api():
     async with BotApi(token=TOKEN, username="desk_bot") as emulator:
         yield emulator
+
+
+def names(folder):
+    return [path.name for path in folder.iterdir()]
 
 
 async def init(folder, api, *arguments, token=TOKEN, stdin=""):
@@ -90,7 +93,7 @@ async def test_nothing_is_ever_overwritten(tmp_path, api, name):
     code, _, err = await init(tmp_path, api, "--yes")
     assert code == 2
     assert f"has {name} already" in err
-    assert os.listdir(tmp_path) == [name]
+    assert names(tmp_path) == [name]
     assert (tmp_path / name).read_text() == "mine"
 
 
@@ -101,7 +104,7 @@ async def test_a_wrong_token_says_so_and_writes_nothing(tmp_path, api):
         "error: Telegram does not know this token",
         "mend: Copy it again, whole, from @BotFather",
     ]
-    assert os.listdir(tmp_path) == []
+    assert names(tmp_path) == []
 
 
 @pytest.mark.parametrize(
@@ -117,7 +120,7 @@ async def test_names_where_ids_belong_are_refused_before_anything_is_asked(tmp_p
     code, _, err = await init(tmp_path, api, "--yes", *arguments, token=token)
     assert code == 2
     assert word.casefold() in err.casefold()
-    assert os.listdir(tmp_path) == []
+    assert names(tmp_path) == []
 
 
 async def test_without_a_token_and_without_questions_it_says_where_one_goes(tmp_path, api):

@@ -148,9 +148,7 @@ async def test_files_arrive_with_their_names_captions_and_buttons(api: BotApi, c
 
 async def test_an_answer_grows_by_edits_and_ends_as_one_message(api: BotApi, channel: TelegramChannel) -> None:
     def fragment(text: str, message: str | None) -> Part | None:
-        return channel.present_fragment(
-            text, to=to(GROUP), streaming=Streaming.EDIT, stream="s", message=message
-        )
+        return channel.present_fragment(text, to=to(GROUP), streaming=Streaming.EDIT, stream="s", message=message)
 
     [first] = await deliver(channel, fragment("Hel", None))
     assert isinstance(first, Delivered)
@@ -162,7 +160,7 @@ async def test_an_answer_grows_by_edits_and_ends_as_one_message(api: BotApi, cha
     )
     await deliver(channel, *parts)
     [sent] = api.sent(GROUP)
-    assert sent["text"] == "Hello you"
+    assert sent["text"] == "Hello you\n\nShip?"
     assert sent["reply_markup"]
 
 
@@ -180,7 +178,7 @@ async def test_signs_are_shown(api: BotApi, channel: TelegramChannel) -> None:
     assert api.account.actions == [(GROUP, "typing")]
     [part] = channel.present(Speech.FINAL, Final(text="", card=CARD), to=to(GROUP))
     await deliver(channel, part)
-    tap = api.press(chat=GROUP, sender=ANN, label="Yes")
+    tap = api.press(chat=GROUP, sender=ANN, button="Yes")
     assert await deliver(channel, channel.answer_tap(tap, "Noted", to=to(GROUP))) == [Delivered()]
     assert api.toasts[tap]["text"] == "Noted"
 
@@ -286,9 +284,7 @@ async def test_a_person_who_blocked_the_bot_is_gone(api: BotApi, channel: Telegr
     assert await say(channel, "x", ANN) == [Rejected(code="forbidden", channel_gone=True)]
 
 
-async def test_a_topic_that_was_deleted_is_not_replaced_by_another_place(
-    api: BotApi, channel: TelegramChannel
-) -> None:
+async def test_a_topic_that_was_deleted_is_not_replaced_by_another_place(api: BotApi, channel: TelegramChannel) -> None:
     thread = api.topic(FORUM)
     api.drop_topic(FORUM, thread)
     assert await say(channel, "private", FORUM, thread=thread) == [Rejected(code="thread_not_found")]

@@ -164,7 +164,7 @@ async def test_poison_does_not_block_what_stands_beside_it(api: BotApi) -> None:
     api.say(chat=GROUP, sender=ANN, text="before")
     api.push({"message": {"message_id": 5, "chat": {"id": GROUP}, "text": ["what"]}})
     api.push({"message": "nonsense"})
-    api.push({"message": {"chat": {"id": GROUP, "type": "tomorrow"}, "message_id": 1, "date": 1, "text": "x"}})
+    api.push({"message": {"chat": {"id": -1009, "type": "tomorrow"}, "message_id": 1, "date": 1, "text": "x"}})
     api.say(chat=GROUP, sender=ANN, text="after")
     async with running(channel, inbox):
         await inbox.has(5)
@@ -314,6 +314,14 @@ async def test_updates_are_taken_while_the_bot_does_not_know_its_name(api: BotAp
         assert channel.read(stored).event.identity_known
 
 
+async def test_a_name_that_could_not_be_asked_for_is_asked_for_again(api: BotApi) -> None:
+    api.fail("getMe", 502, raw="<html>")
+    channel = channel_for(api)
+    async with running(channel, Inbox()), asyncio.timeout(10):
+        await channel.identified()
+    assert api.totals["getMe"] == 2
+
+
 async def test_a_new_name_of_the_bot_is_learnt_without_a_restart(api: BotApi) -> None:
     inbox = Inbox()
     channel = channel_for(api, identity_refresh_s=0.05)
@@ -353,7 +361,9 @@ async def post(port: int | None, body: bytes, secret: str | bytes | None = SECRE
     path = options.get("path", "/telegram")
     async with aiohttp.ClientSession() as session:
         method = options.get("method", "POST")
-        async with session.request(method, f"http://127.0.0.1:{port}{path}", data=io.BytesIO(body), headers=headers) as response:
+        async with session.request(
+            method, f"http://127.0.0.1:{port}{path}", data=io.BytesIO(body), headers=headers
+        ) as response:
             return response.status
 
 

@@ -1,9 +1,12 @@
 """Rules of the contract at the built-in chat: posted over HTTP, and seen over HTTP."""
 
 import asyncio
+import json
+from dataclasses import dataclass
 
 import pytest
 
+from bot.wiring import run_demo
 from tests.browser.brain import open_desk
 from tests.browser.visitor import upload, visit
 
@@ -152,3 +155,147 @@ async def test_a_muted_message_causes_nothing_that_a_person_could_see(desk, page
     assert {name for name, _ in heard} == {"message"}
     assert {text for _, text in heard} == {"hello", "the end"}
     assert desk.brain.receipts == []
+
+
+# The whole gateway behind the page: the demo as a newcomer starts it
+
+
+@dataclass
+class Running:
+    url: str
+
+
+@pytest.fixture
+async def demo():
+    """The demo's page over HTTP, with the real store, policy, door and scripted agent behind it."""
+    address = asyncio.get_running_loop().create_future()
+    daemon = asyncio.create_task(run_demo(port=0, announce=address.set_result), name="demo")
+    async with asyncio.timeout(30):
+        await asyncio.wait([daemon, address], return_when=asyncio.FIRST_COMPLETED)
+        assert address.done(), daemon
+    async with visit(Running(url=address.result())) as visitor:
+        yield visitor
+    daemon.cancel()
+    await asyncio.gather(daemon, return_exceptions=True)
+
+
+async def settled(page, message):
+    """A message when something has come of it."""
+    async with asyncio.timeout(20), page.stream() as stream:
+        while True:
+            shown = await stream.until("message", id=message["id"])
+            made = shown.get("decision")
+            if made is not None and (made["outcome"] == "mute" or made["result"] is not None):
+                return made
+
+
+async def answer_to(page, message):
+    """What the bot has answered to a message."""
+    async with asyncio.timeout(20), page.stream() as stream:
+        while True:
+            shown = await stream.until("message", room=message["room"])
+            if shown["author"]["bot"] and (shown["reply"] or {}).get("id") == message["id"]:
+                return shown
+
+
+async def said_in(page, room):
+    return [one["text"] for one in (await page.state())["messages"][room] if one["author"]["bot"]]
+
+
+@pytest.mark.rule("PART-1", "PART-13")
+async def test_the_gateway_keeps_out_of_talk_and_answers_a_mention(demo):
+    talk = await demo.say("customer", "Shall we meet at noon?", who="carla")
+    asked = await demo.say("customer", "@desk what are your opening hours?", who="carla")
+    assert "Monday to Friday" in (await answer_to(demo, asked))["text"]
+    made = await settled(demo, talk)
+    assert (made["outcome"], made["reason"], made["gates"][4]) == (
+        "mute",
+        "no_address",
+        {"gate": "consent", "state": "stopped"},
+    )
+    assert len(await said_in(demo, "customer")) == 1
+
+
+@pytest.mark.rule("OUT-3")
+async def test_operational_facts_are_read_inside_only(demo):
+    outside = await demo.say("customer", "@desk status", who="carla")
+    inside = await demo.say("operators", "@desk status", who="olga")
+    for message in (outside, inside):
+        assert (await settled(demo, message))["result"] == "answered"
+    await answer_to(demo, outside)
+    await answer_to(demo, inside)
+    assert len(await said_in(demo, "customer")) == 1
+    assert "booking-db" not in json.dumps((await demo.state())["messages"]["customer"])
+    assert "booking-db" in json.dumps((await demo.state())["messages"]["operators"])
+
+
+@pytest.mark.rule("OUT-7", "OUT-8")
+async def test_a_crash_is_one_plain_sentence_outside_and_a_report_inside(demo):
+    broken = await demo.say("customer", "@desk break", who="carla")
+    sentence = await answer_to(demo, broken)
+    assert sentence["speech"] == "safe_error"
+    assert (await settled(demo, broken))["result"] == "safe_error"
+    async with asyncio.timeout(20), demo.stream() as stream:
+        await stream.until("message", room="operators", speech="report")
+    for trace in ("ConnectionRefused", "booking.py", "/srv/desk"):
+        assert trace not in json.dumps(await demo.state())
+
+
+@pytest.mark.rule("PART-11")
+async def test_an_edit_that_adds_a_mention_is_a_request_and_a_second_edit_is_none(demo):
+    message = await demo.say("customer", "what are your opening hours?", who="carla")
+    assert (await settled(demo, message))["outcome"] == "mute"
+    path = f"/api/rooms/customer/messages/{message['id']}/edit"
+    for text in ("@desk what are your opening hours?", "@desk what are your opening hours, please?"):
+        status, _ = await demo.post(path, {"text": text, "mentions": ["desk"], "as": "carla"})
+        assert status == 200
+        await answer_to(demo, message)
+    later = await demo.say("customer", "@desk thanks, book a table", who="carla")
+    await answer_to(demo, later)
+    assert sum("Monday" in text for text in await said_in(demo, "customer")) == 1
+
+
+async def test_a_table_is_booked_by_a_tap(demo):
+    asked = await demo.say("customer", "@desk book a table", who="carlos")
+    card = await answer_to(demo, asked)
+    token = card["card"]["buttons"][0]["token"]
+    assert "table:19" not in json.dumps(card)
+    async with demo.stream(after=card["seq"]) as stream:
+        status, _ = await demo.post(f"/api/rooms/customer/messages/{card['id']}/tap", {"token": token, "as": "carlos"})
+        assert status == 200
+        async with asyncio.timeout(20):
+            while "tonight at 19:00" not in (await stream.until("message", room="customer"))["text"]:
+                pass
+
+
+async def test_files_go_both_ways_through_the_gateway(demo):
+    asked = await demo.say("private", "price list", who="carla")
+    (file,) = (await answer_to(demo, asked))["files"]
+    assert (await demo.get(file["url"]))[1].startswith(b"dish,price")
+    sent = await demo.say("private", "", who="carla", files=[upload("a.txt", b"abc")])
+    assert "got your file" in (await answer_to(demo, sent))["text"]
+
+
+async def test_an_answer_grows_through_the_gateway(demo):
+    async with demo.stream() as stream, asyncio.timeout(20):
+        await demo.say("private", "tell me about the menu", who="carla")
+        assert "Tonight we start" in (await stream.until("draft", room="private"))["html"]
+        while "apple tart" not in (await stream.until("message", room="private"))["text"]:
+            pass
+
+
+@pytest.mark.rule("PART-18")
+async def test_a_request_that_was_deleted_in_time_is_not_taken_up(demo):
+    first = await demo.say("private", "", who="carla", files=[upload("a.txt", b"abc")])  # waits for more files
+    status, _ = await demo.post(f"/api/rooms/private/messages/{first['id']}/delete", {"as": "carla"})
+    assert status == 200
+    other = await demo.say("operators", "@desk thanks", who="olga")
+    assert (await settled(demo, other))["result"] == "silent"
+    second = await demo.say("private", "", who="carla", files=[upload("b.txt", b"abc")])
+    assert (await settled(demo, second))["result"] == "answered"
+    async with asyncio.timeout(20), demo.stream() as stream:
+        await stream.until(
+            "message", room="private", text="Thank you, I have got your file. A colleague will look at it."
+        )
+    answers = [one for one in (await demo.state())["messages"]["private"] if "author" in one and one["author"]["bot"]]
+    assert [one["reply"] for one in answers] == [{"id": second["id"]}]

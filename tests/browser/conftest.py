@@ -1,8 +1,10 @@
 """Chromium on the page. Pictures go to a temporary folder, or to the one that DISCREET_SCREENSHOTS names."""
 
+import asyncio
 import os
 import shutil
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -25,10 +27,15 @@ document.addEventListener("securitypolicyviolation", (event) => window.violation
 """
 
 
+@dataclass
+class Stage:
+    url: str
+
+
 class Screen:
     """A page in Chromium that is watched: an error in its console or a refusal by its policy fails the test."""
 
-    def __init__(self, page: Page, desk: Desk, pictures: Path) -> None:
+    def __init__(self, page: Page, desk: Desk | Stage, pictures: Path) -> None:
         self.page = page
         self.desk = desk
         self.problems: list[str] = []
@@ -50,6 +57,16 @@ class Screen:
     async def sees(self, room, text, selector=".message"):
         await self.room(room).locator(selector, has_text=text).first.wait_for()
 
+    async def follows(self, room):
+        """The newest message is in sight."""
+        await self.page.wait_for_function(
+            """(room) => {
+                const box = document.querySelector(`[data-room="${room}"] .scroll`);
+                return box.scrollHeight - box.scrollTop - box.clientHeight < 2;
+            }""",
+            arg=room,
+        )
+
     async def picture(self, name):
         await self.page.screenshot(path=self._pictures / f"{name}.png")
 
@@ -66,6 +83,21 @@ class Screen:
             self.problems.append(text)
 
 
+@asynccontextmanager
+async def open_stage(run):
+    """A whole gateway that tells its address when it serves."""
+    address = asyncio.get_running_loop().create_future()
+    running = asyncio.create_task(run(port=0, announce=address.set_result), name="stage")
+    try:
+        async with asyncio.timeout(30):
+            await asyncio.wait([running, address], return_when=asyncio.FIRST_COMPLETED)
+        assert address.done(), running
+        yield Stage(url=address.result())
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)
+
+
 @pytest.fixture
 def screen(tmp_path):
     """Opens a desk and a page on it: ``async with screen() as page``."""
@@ -77,8 +109,9 @@ def screen(tmp_path):
     pictures = Path(os.environ.get("DISCREET_SCREENSHOTS") or tmp_path)
 
     @asynccontextmanager
-    async def opened(*, width=1440, height=860, person=None, dark=False, touch=False, **settings):
-        async with open_desk(demo=person is None, **settings) as desk, async_playwright() as playwright:
+    async def opened(*, width=1440, height=860, person=None, dark=False, touch=False, stage=None, **settings):
+        opening = open_stage(stage) if stage is not None else open_desk(demo=person is None, **settings)
+        async with opening as desk, async_playwright() as playwright:
             browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=list(ARGUMENTS))
             try:
                 context = await browser.new_context(
@@ -99,7 +132,8 @@ def screen(tmp_path):
                 yield shown
                 await shown.check()
             finally:
-                desk.brain.goes_on.set()
+                if stage is None:
+                    desk.brain.goes_on.set()
                 await browser.close()
 
     return opened

@@ -33,7 +33,12 @@ _GONE: Final = (
     "channel_invalid",
     "user not found",
 )
-_CLOSED: Final = ("have no rights to send a message", "chat_write_forbidden", "bot is not a member")
+_CLOSED: Final = (
+    "have no rights to send a message",
+    "not enough rights to send text messages",
+    "chat_write_forbidden",
+    "bot is not a member",
+)
 _RIGHTS: Final = ("not enough rights", "have no rights", "need administrator rights", "forbidden", "topic_closed")
 _TOO_LONG: Final = ("too long", "too_long", "too large", "too big")
 

@@ -1,5 +1,6 @@
 """The emulator as tests use it."""
 
+import asyncio
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -13,6 +14,7 @@ from tests.servers.botapi.errors import ApiError
 from tests.servers.botapi.faults import CutError, Fault, FloodControl
 from tests.servers.botapi.http import Front
 from tests.servers.botapi.people import People
+from tests.servers.botapi.schema import known_parameters
 from tests.servers.botapi.texts import Parse
 from tests.servers.botapi.trouble import Trouble
 from tests.servers.botapi.updates import UpdateQueue
@@ -93,7 +95,9 @@ class BotApi(People, Trouble):
     # Life
 
     async def start(self) -> Self:
-        """Listen."""
+        """Listen; what strictness needs is loaded before, or the first call would wait for it."""
+        if self._dispatch.strict:
+            await asyncio.to_thread(known_parameters)
         self.port = await self._front.start(self.port)
         return self
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 @functools.cache
 def known_parameters() -> Mapping[str, frozenset[str]]:
-    """Parameters by method name in lower case. The import behind it takes seconds, so it happens on first use."""
+    """Parameters by method name in lower case. The import behind it takes seconds: a strict emulator does it before it listens."""
     from aiogram import methods
 
     known: dict[str, frozenset[str]] = {}

@@ -54,7 +54,10 @@ def test_a_plain_message_becomes_plain_facts() -> None:
     assert (found.chat, found.kind, found.origin) == (Chat.GROUP, Kind.MESSAGE, Origin.HUMAN)
     assert (found.sender, found.message, found.text) == ("telegram:501", "10", "hello")
     assert found.sent_at == datetime.fromtimestamp(1790000000, UTC)
-    assert not (found.mentions_self or found.mentions_others or found.apparent_reply or found.truncated)
+    assert not (found.mentions_self)
+    assert not (found.mentions_others)
+    assert not (found.apparent_reply)
+    assert not (found.truncated)
     assert found.command is None
     assert found.reply is None
 
@@ -387,6 +390,22 @@ def test_bytes_that_are_no_update_are_malformed(raw: bytes) -> None:
 def test_a_lone_surrogate_in_a_text_is_read() -> None:
     raw = json.dumps({"update_id": 1, "message": message("half \ud83d")}).encode()
     assert channel().read(stored(raw)).event.text == "half \ud83d"
+
+
+@pytest.mark.parametrize("text", ["half \ud83d", 10**40, {"deep": [None, 1.5, True]}])
+def test_an_arrival_keeps_the_update_as_it_came(text: Any) -> None:
+    update = {"update_id": 5, "message": {"chat": {"id": -1001}, "text": text}}
+    arrival = arrival_of(update, bot_id=BOT, received_at=NOW)
+    assert (arrival.key, arrival.lane) == ("5", "telegram:7001:-1001")
+    assert json.loads(arrival.raw) == update
+
+
+@pytest.mark.parametrize("update", [{}, {"update_id": "5"}, {"update_id": True}, "text", None, [1]])
+def test_an_update_without_a_number_has_a_key_and_a_lane_of_its_own(update: Any) -> None:
+    first, again = (arrival_of(update, bot_id=BOT, received_at=NOW) for _ in range(2))
+    assert first.key == again.key
+    assert first.key.startswith("unnumbered:")
+    assert first.key in first.lane
 
 
 def test_the_gate_is_shut_until_the_platform_has_told_the_bots_name() -> None:

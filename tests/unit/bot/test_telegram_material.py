@@ -28,9 +28,7 @@ def material_of_update(update: dict[str, Any]) -> Material:
 
 
 def test_a_text_comes_with_its_labels_apart() -> None:
-    assert material(text="hello") == Material(
-        text="hello", sender_name="Ann Lee", channel_title="Room", language="bg"
-    )
+    assert material(text="hello") == Material(text="hello", sender_name="Ann Lee", channel_title="Room", language="bg")
 
 
 @pytest.mark.parametrize(
@@ -48,7 +46,10 @@ def test_a_text_comes_with_its_labels_apart() -> None:
             {"document": {"file_id": "d", "file_name": "a.pdf", "mime_type": "application/pdf", "file_size": 7}},
             Attachment(handle="d", name="a.pdf", media_type="application/pdf", size=7),
         ),
-        ({"document": {"file_id": "d"}}, Attachment(handle="d", name="document_10", media_type="application/octet-stream")),
+        (
+            {"document": {"file_id": "d"}},
+            Attachment(handle="d", name="document_10", media_type="application/octet-stream"),
+        ),
         (
             {"voice": {"file_id": "v", "mime_type": "audio/ogg"}},
             Attachment(handle="v", name="voice_10.ogg", media_type="audio/ogg"),

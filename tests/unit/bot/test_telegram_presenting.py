@@ -11,8 +11,7 @@ from bot.model.output import Final, OutFile
 from bot.model.part import Action, ButtonToken, Part
 from bot.ports.channel import Reply
 from forms.card import Button, Card, Style
-from policy.boundary import Speech, Utterance, Withheld, release
-from policy.boundary import Basis
+from policy.boundary import Basis, Speech, Utterance, Withheld, release
 from policy.decision import Audience
 from policy.destination import Destination
 from policy.ruleset import Streaming
@@ -35,7 +34,9 @@ CARD = Card(
 KEYS = Card(buttons=(Button(label="Go", value="go"),))
 
 
-def present(answer: Final, *, place: Destination = GROUP, message: str | None = "10") -> list[tuple[str, dict[str, Any]]]:
+def present(
+    answer: Final, *, place: Destination = GROUP, message: str | None = "10"
+) -> list[tuple[str, dict[str, Any]]]:
     return [decode(part) for part in parts_of(answer, place=place, message=message)]
 
 

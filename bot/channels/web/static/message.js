@@ -14,9 +14,9 @@ export function avatar(author) {
     mark.alt = "";
     sign.append(mark);
   } else {
-    const parts = author.name.trim().split(/\s+/);
-    const letters = parts.length > 1 ? [parts[0], parts[parts.length - 1]] : [parts[0]];
-    sign.textContent = letters.map((part) => [...part][0] ?? "").join("").toUpperCase();
+    const parts = author.name.split(/\s+/).filter((part) => /^[\p{L}\p{N}]/u.test(part));
+    const letters = parts.length > 1 ? [parts[0], parts[parts.length - 1]] : parts;
+    sign.textContent = letters.map((part) => [...part][0]).join("").toUpperCase() || "·";
   }
   return sign;
 }
@@ -36,6 +36,7 @@ export function drawMessage(message, room) {
   }
   const item = make("li", message.author.bot ? "message from-bot" : "message");
   item.dataset.id = message.id;
+  if (message.speech) item.dataset.speech = message.speech;
   item.tabIndex = -1;
   const body = make("div", "body");
   body.append(head(message, room));
@@ -151,7 +152,7 @@ function card(message, room) {
       const button = make("button", `card-button ${one.style}`, one.label);
       button.type = "button";
       button.setAttribute("aria-pressed", String(room.pressed.has(one.token)));
-      button.addEventListener("click", () => room.tap(message, one.token, button));
+      button.addEventListener("click", () => room.tap(message, one.token));
       buttons.append(button);
     }
     box.append(buttons);

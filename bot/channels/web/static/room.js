@@ -9,6 +9,11 @@ const TYPING_MS = 8000;
 const DRAFT_MS = 30000;
 const NOTE_MS = 12000;
 
+/** What can have the focus inside a message, in order: a message that is drawn anew keeps it. */
+function focusable(element) {
+  return [element, ...element.querySelectorAll("a, button, summary, [tabindex]")];
+}
+
 export class RoomView {
   constructor(data, state) {
     this.data = data;
@@ -61,9 +66,12 @@ export class RoomView {
     this.down.hidden = true;
     this.down.addEventListener("click", () => this.#toBottom());
     this.stuck = true; // to the newest message, until somebody scrolls up
+    let top = 0;
     this.scroll.addEventListener("scroll", () => {
       if (!this.scroll.clientHeight) return;
-      this.stuck = this.#atBottom();
+      if (this.#atBottom()) this.stuck = true;
+      else if (this.scroll.scrollTop < top) this.stuck = false;
+      top = this.scroll.scrollTop;
       this.down.hidden = this.stuck;
     });
     const follow = new ResizeObserver(() => this.#follow());
@@ -155,17 +163,17 @@ export class RoomView {
     if (answer.message) this.take(answer.message);
   }
 
-  async tap(message, token, button) {
-    button.disabled = true;
+  async tap(message, token) {
+    if (this.tapping) return;
+    this.tapping = true;
     try {
       await this.post(`/${message.id}/tap`, { token }, this.composer.person);
       this.pressed.add(token);
-      button.setAttribute("aria-pressed", "true");
+      this.#put(this.find(message.id));
     } catch (error) {
       this.#refused(error);
     } finally {
-      button.disabled = false;
-      button.focus();
+      this.tapping = false;
     }
   }
 
@@ -205,7 +213,9 @@ export class RoomView {
       const open = known.element.querySelector("details.decision")?.open;
       const badge = element.querySelector("details.decision");
       if (open && badge) badge.open = true;
+      const place = focusable(known.element).indexOf(document.activeElement);
       known.element.replaceWith(element);
+      if (place >= 0) focusable(element)[place]?.focus({ preventScroll: true });
     } else {
       const later = [...this.messages.values()]
         .filter((one) => one.message.position > message.position)
