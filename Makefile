@@ -1,12 +1,13 @@
 # Everything that people do with this tree. `make` alone tells.
 PYTHON ?= python3
 VENV   ?= .venv
+PORT   ?= 8765
 RUN     = $(VENV)/bin/python -m
 STAMP   = $(VENV)/.installed
 DEV     = $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
-.PHONY: help demo run test lint bench cases wheel lock clean
+.PHONY: help demo init run test lint bench cases wheel lock clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -15,19 +16,28 @@ $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo 'Python 3.11 or newer is needed; say which: make PYTHON=python3.12 ...'; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(STAMP): requirements.lock | $(VENV)/bin/python
+# The command, without building anything: it runs this tree.
+$(VENV)/bin/discreet: | $(VENV)/bin/python
+	@printf '#!/bin/sh\nPYTHONPATH="%s" exec "%s" -m bot "$$@"\n' '$(CURDIR)' '$(abspath $(VENV))/bin/python' > $@
+	@chmod +x $@
+
+$(STAMP): requirements.lock | $(VENV)/bin/discreet
+	@echo 'Installing what it needs into $(VENV): once, a minute or less.'
 	$(VENV)/bin/pip install -q --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
-$(DEV): requirements-dev.lock | $(VENV)/bin/python
+$(DEV): requirements-dev.lock | $(VENV)/bin/discreet
 	$(VENV)/bin/pip install -q --disable-pip-version-check --require-hashes -r requirements-dev.lock
 	@touch $@ $(STAMP)
 
-demo: $(STAMP) ## the whole gateway on this machine, with a built-in chat and a scripted agent
-	$(RUN) bot demo
+demo: $(STAMP) ## the whole gateway on this machine, with a built-in chat and a scripted agent (PORT=8765)
+	@$(RUN) bot demo --port $(PORT)
 
-run: $(STAMP) ## the gateway with config.yaml (make it with: .venv/bin/python -m bot init)
-	$(RUN) bot run --config config.yaml
+init: $(STAMP) ## config.yaml, policy.yaml and telegram.token for a Telegram bot of yours
+	@$(RUN) bot init
+
+run: $(STAMP) ## the gateway with these files
+	@$(RUN) bot run --config config.yaml
 
 test: $(DEV) ## all tests; installs what they need where it can
 	@tests/setup.sh

@@ -48,17 +48,30 @@ async def main() -> None:
     ours, aiogram, ptb = results["discreet"], results["aiogram"], results["python-telegram-bot"]
 
     decision = decisions.measure()
-    print(f"\none decision (facts and gates): {decision.decision_us:.1f} us; json.loads of its update: {decision.loads_us:.1f} us")
+    print(
+        f"\none decision (facts and gates): {decision.decision_us:.1f} us; "
+        f"json.loads of its update: {decision.loads_us:.1f} us",
+    )
     stored = await intake.measure()
-    print(f"durable intake, 100 waiting: {stored.ours_per_s:,.0f}/s; raw SQLite, 100 a transaction: {stored.raw_per_s:,.0f}/s")
+    print(
+        f"durable intake, 100 waiting: {stored.ours_per_s:,.0f}/s; "
+        f"raw SQLite, 100 a transaction: {stored.raw_per_s:,.0f}/s",
+    )
     calm, stormy = await storm.measure()
     print(f"p99 of the quiet rooms: calm {calm * 1000:.0f} ms; while one room sends 90 %: {stormy * 1000:.0f} ms\n")
 
     targets = [
         Target("messages/s, of aiogram", ours.per_s / aiogram.per_s, ">= 1.5", ours.per_s >= 1.5 * aiogram.per_s),
         Target("messages/s, of python-telegram-bot", ours.per_s / ptb.per_s, ">= 4", ours.per_s >= 4 * ptb.per_s),
-        Target("CPU a message, of aiogram", ours.cpu_ms / aiogram.cpu_ms, "<= 0.6", ours.cpu_ms <= 0.6 * aiogram.cpu_ms),
-        Target("memory over aiogram, MB", ours.memory_mb - aiogram.memory_mb, "<= 60", ours.memory_mb <= aiogram.memory_mb + 60),
+        Target(
+            "CPU a message, of aiogram", ours.cpu_ms / aiogram.cpu_ms, "<= 0.6", ours.cpu_ms <= 0.6 * aiogram.cpu_ms
+        ),
+        Target(
+            "memory over aiogram, MB",
+            ours.memory_mb - aiogram.memory_mb,
+            "<= 60",
+            ours.memory_mb <= aiogram.memory_mb + 60,
+        ),
         Target("first getUpdates after, s", ours.start_s, "<= 2", ours.start_s <= 2),
         Target("decision, of json.loads", decision.ratio, "<= 1.5", decision.ratio <= 1.5),
         Target("intake, of raw SQLite", stored.ratio, ">= 0.6", stored.ratio >= 0.6),
@@ -66,8 +79,6 @@ async def main() -> None:
     ]
     for target in targets:
         print(f"{target.name:<36}{target.got:>8.2f}   {target.want:<8}{'reached' if target.met else 'MISSED'}")
-
-
 
 
 if __name__ == "__main__":

@@ -64,7 +64,9 @@ async def by_store(folder: Path) -> float:
     now = datetime.now(UTC)
     begun = time.perf_counter()
     for start in range(0, ROWS, WAITING):
-        arrivals = [Arrival(key=str(n), lane=f"l{n % 50}", raw=RAW, received_at=now) for n in range(start, start + WAITING)]
+        arrivals = [
+            Arrival(key=str(n), lane=f"l{n % 50}", raw=RAW, received_at=now) for n in range(start, start + WAITING)
+        ]
         await store.inbox.put("telegram:7001", arrivals)
     took_s = time.perf_counter() - begun
     await store.close()

@@ -1,6 +1,7 @@
 """The one place where concrete things are made and put together. Everything else meets through Protocols."""
 
 import asyncio
+import gc
 import os
 import signal
 import tempfile
@@ -28,7 +29,7 @@ from bot.observability.health import Health
 from bot.observability.log import get_logger
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel
-from bot.runtime.daemon import Crew, Daemon
+from bot.runtime.daemon import Crew, Daemon, Sweeper
 from bot.runtime.gateway import Gateway
 from bot.runtime.inforce import PolicyInForce
 from bot.runtime.reports import Reports
@@ -65,6 +66,7 @@ def assemble(
     health: Health | None = None,
     clock: Clock = utc_now,
     contents_retention: timedelta = timedelta(days=30),
+    sweepers: Sequence[Sweeper] = (),
     services: Sequence[Service] = (),
 ) -> Daemon:
     """Put a daemon together.
@@ -79,6 +81,7 @@ def assemble(
         health: shared with a health page.
         clock: gives aware times.
         contents_retention: how long the words of finished work are kept.
+        sweepers: what else erases contents that have been kept long enough.
         services: further things that run as long as the daemon does.
     """
     by_account = {channel.account: channel for channel in channels}
@@ -126,7 +129,8 @@ def assemble(
     daemon = Daemon(
         Crew(
             policy=policy,
-            inbox=store.inbox,
+            overview=store.overview,
+            sweepers=(*sweepers, store.inbox.sweep),
             channels=by_account,
             agents=tuple(agents.values()),
             gateway=gateway,
@@ -166,7 +170,7 @@ async def run_gateway(config: Config) -> None:
             raise ConfigError("no channel is configured: name a Telegram bot under telegram:, or switch the chat on")
         if config.metrics.enabled:
             services.append(health_page(health, config.metrics.listen.host, config.metrics.listen.port))
-        services.append(control_socket(config.data_dir / CONTROL, chat))
+        services.append(control_socket(config.data_dir / CONTROL, chat, web_ids(policy())))
         daemon = assemble(
             policy=policy,
             store=store,
@@ -176,6 +180,7 @@ async def run_gateway(config: Config) -> None:
             rulings=rulings,
             health=health,
             contents_retention=config.contents_retention,
+            sweepers=() if chat is None else (chat.sweep,),
             services=services,
         )
         await until_told(daemon, policy)
@@ -189,6 +194,9 @@ async def until_told(daemon: Daemon, policy: PolicyInForce) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, daemon.stop)
     loop.add_signal_handler(signal.SIGHUP, policy.poke)
+    gc.collect()
+    gc.freeze()  # what is loaded by now stays; walking it again and again costs a tenth of the CPU
+    gc.set_threshold(20_000, 20, 20)
     await daemon.run()
 
 
@@ -303,24 +311,29 @@ def check_agents(policy: Policy, config: Config) -> None:
         raise ConfigError(f"the policy names {missing[0]!r}, which is no agent of config.yaml. Add it under agents:")
 
 
+def web_ids(policy: Policy) -> dict[str, str]:
+    """Ids in the built-in chat of the people who have an account there, by their ids in the policy."""
+    return {
+        person.id: account.partition(":")[2] for account, person in policy.people.items() if account.startswith("web:")
+    }
+
+
 def built_in_chat(config: Config, policy: Policy, store: Store, rulings: Rulings) -> "WebChat":
     """The built-in chat of a configuration; its people are those of the policy who have an account there."""
     from bot.channels.web.channel import WebChat
-    from bot.channels.web.people import Member, Room
+    from bot.channels.web.people import MAX_NAME, Member, Room
 
     people = {
         account.partition(":")[2]: Member(
             id=account.partition(":")[2],
-            name=person.id,
+            name=(person.display or person.id)[:MAX_NAME],
             language=person.language or policy.language,
             operator=person.operator,
         )
         for account, person in policy.people.items()
         if account.startswith("web:")
     }
-    by_person = {
-        person.id: account.partition(":")[2] for account, person in policy.people.items() if account.startswith("web:")
-    }
+    by_person = web_ids(policy)
     chat = config.chat
     for room in chat.rooms:
         for member in room.members:
@@ -341,8 +354,8 @@ def built_in_chat(config: Config, policy: Policy, store: Store, rulings: Rulings
             for room in chat.rooms
         ],
         members=list(people.values()),
-        timeline=store.timeline,
-        entrances=store.entrances,
+        timeline=store.timeline(chat.desk),
+        entrances=store.entrances(chat.desk),
         feed=rulings,
         clock=utc_now,
         host=chat.listen.host,
@@ -374,7 +387,7 @@ async def run_demo(*, port: int, announce: Callable[[str], None]) -> None:
 
     with tempfile.TemporaryDirectory(prefix="discreet-demo-") as name:
         folder = Path(name)
-        (folder / "policy.yaml").write_text(demo.policy_text(), encoding="utf-8")  # noqa: ASYNC240 - once
+        (folder / "policy.yaml").write_text(demo.policy_text(), encoding="utf-8")
         policy = in_force(folder / "policy.yaml")
         store = await Store.open(folder / STORE)
         try:
@@ -400,6 +413,7 @@ async def run_demo(*, port: int, announce: Callable[[str], None]) -> None:
                 agents={"main": agent("main", ScriptedAgent())},
                 default_agent="main",
                 rulings=rulings,
+                sweepers=(page.sweep,),
             )
 
             async def tell() -> None:
@@ -472,11 +486,22 @@ async def create_invite(config: Config, person: str) -> str:
     return await ask(config.data_dir / CONTROL, "invite", person=person)
 
 
-def control_socket(path: Path, chat: "WebChat | None") -> Service:
-    """What the command line asks of a running daemon."""
+def control_socket(path: Path, chat: "WebChat | None", members: Mapping[str, str]) -> Service:
+    """What the command line asks of a running daemon.
+
+    Args:
+        path: of the socket.
+        chat: None: people can't be invited.
+        members: ids in the chat by ids in the policy.
+    """
     from bot.api.control import Verb, serve
 
-    verbs: dict[str, Verb] = {} if chat is None else {"invite": chat.invite}
+    async def invite(person: str) -> str:
+        if chat is None or person not in members:
+            raise ConfigError(f"{person!r} has no account web:... under people: in the policy. Add one, and restart")
+        return await chat.invite(members[person])
+
+    verbs: dict[str, Verb] = {} if chat is None else {"invite": invite}
     return lambda: serve(path, verbs)
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
+from policy.quick import quick
 from policy.reasons import RULES, Reason
 
 
@@ -51,6 +52,7 @@ class Gate(StrEnum):
 GATES: tuple[Gate, ...] = tuple(Gate)
 
 
+@quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Decision:
     """One decision.

@@ -81,6 +81,7 @@ def _policy(document: Document, *, digest: str) -> Policy:
             access=Access(person.access or Access.UNKNOWN),
             counterparty=person.counterparty,
             language=person.language,
+            display=person.names[0] if person.names else "",
         )
         people.update(dict.fromkeys(person.accounts, principal))
         for call in person.names:

@@ -9,6 +9,7 @@ from datetime import datetime
 from enum import Enum, StrEnum
 
 from policy.destination import Destination
+from policy.quick import quick
 
 
 class Chat(StrEnum):
@@ -78,6 +79,7 @@ class Reply:
     author: Author
 
 
+@quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Event:
     """One inbound event.
@@ -131,6 +133,7 @@ class Original(Enum):
     TAKEN = "taken"  # answered, running, deferred or waiting
 
 
+@quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Memory:
     """What the gateway itself knows of the past, looked up by ids alone.

@@ -9,6 +9,7 @@ INVARIANT: a rule that fails is silence. :func:`admit` never raises.
 
 import re
 from datetime import datetime
+from functools import cache
 
 from policy.audience import output_class_of, settings_of
 from policy.decision import Audience, Decision, Gate, Outcome, OutputClass
@@ -66,14 +67,7 @@ def _admit(policy: Policy, event: Event, memory: Memory, now: datetime, *, whole
     audience = Audience.UNKNOWN if event.chat in _NO_CONVERSATION else settings.audience
 
     def stop(gate: Gate, reason: Reason, outcome: Outcome = Outcome.MUTE, *, observe: bool = False) -> Decision:
-        return Decision(
-            outcome=outcome,
-            reason=reason,
-            audience=audience,
-            output_class=OutputClass.NONE,
-            stopped_at=gate,
-            observe=observe,
-        )
+        return _decision(outcome, reason, audience, OutputClass.NONE, gate, observe=observe)
 
     if not event.identity_known:  # PART-14: the gate is shut, not open
         return stop(Gate.IDENTITY, Reason.IDENTITY_UNKNOWN, Outcome.DEFER)
@@ -96,11 +90,28 @@ def _admit(policy: Policy, event: Event, memory: Memory, now: datetime, *, whole
         return stop(Gate.BURST, hold, Outcome.DEFER)
     if _over_rate(settings, memory) and not control:
         return stop(Gate.RATE, Reason.RATE_LIMITED)
+    return _decision(Outcome.RESPOND, reason, audience, output_class_of(audience), None, control=control)
+
+
+@cache
+def _decision(
+    outcome: Outcome,
+    reason: Reason,
+    audience: Audience,
+    output_class: OutputClass,
+    stopped_at: Gate | None,
+    *,
+    observe: bool = False,
+    control: bool = False,
+) -> Decision:
+    """A decision is one of some hundred values; each is made once."""
     return Decision(
-        outcome=Outcome.RESPOND,
+        outcome=outcome,
         reason=reason,
         audience=audience,
-        output_class=output_class_of(audience),
+        output_class=output_class,
+        stopped_at=stopped_at,
+        observe=observe,
         control=control,
     )
 

@@ -151,6 +151,7 @@ class Person:
         id: key in the policy.
         accounts: ``platform:id`` of each account.
         operator: may approve, and is trusted in a private chat (IDENT-3).
+        display: the first of their names, as it is written in the file; empty: none is. Never identity (IDENT-1).
     """
 
     id: str
@@ -159,6 +160,7 @@ class Person:
     access: Access = Access.UNKNOWN
     counterparty: str | None = None
     language: str | None = None
+    display: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

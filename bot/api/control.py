@@ -21,7 +21,7 @@ _WAIT_S = 10.0
 
 
 async def serve(path: Path, verbs: Mapping[str, Verb]) -> None:
-    """Answer until cancelled.
+    """Answer until cancelled. A socket that can't be made is told and costs nothing but the commands.
 
     Args:
         path: of the socket; a stale one is replaced (the store's lock says that no other daemon runs).
@@ -31,7 +31,7 @@ async def serve(path: Path, verbs: Mapping[str, Verb]) -> None:
     async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             async with asyncio.timeout(_WAIT_S):
-                line = await reader.readline()
+                line = await reader.readline()  # ValueError: longer than it may be
                 writer.write(json.dumps(await _answer(line, verbs)).encode() + b"\n")
                 await writer.drain()
         except (TimeoutError, ValueError, ConnectionError) as error:
@@ -39,21 +39,32 @@ async def serve(path: Path, verbs: Mapping[str, Verb]) -> None:
         finally:
             writer.close()
 
-    path.unlink(missing_ok=True)
     before = os.umask(0o177)
     try:
+        _remove(path)
         server = await asyncio.start_unix_server(converse, path, limit=_LINE_BYTES)
+    except OSError as error:  # a path of more than 100 characters, say: people go on talking
+        log.error("control_socket_failed", cause=error.strerror or str(error))
+        return
     finally:
         os.umask(before)
+    log.info("control_socket")
     try:
         async with server:
             await server.serve_forever()
     finally:
-        path.unlink(missing_ok=True)
+        _remove(path)
+
+
+def _remove(path: Path) -> None:
+    path.unlink(missing_ok=True)
 
 
 async def _answer(line: bytes, verbs: Mapping[str, Verb]) -> dict[str, str]:
-    asked = json.loads(line)
+    try:
+        asked = json.loads(line)
+    except (ValueError, RecursionError):
+        asked = None
     if not isinstance(asked, dict) or not all(isinstance(value, str) for value in asked.values()):
         return {"error": "that is no question"}
     verb = verbs.get(asked.pop("verb", ""))

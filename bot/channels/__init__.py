@@ -1,1 +1,1 @@
-"""."""
+"""One adapter a platform; they never import each other."""

@@ -68,7 +68,9 @@ def init(
             envvar="TELEGRAM_BOT_TOKEN",
         ),
     ] = None,
-    operator_id: Annotated[str | None, typer.Option(help="Your own Telegram number; you become an operator.")] = None,
+    operator_id: Annotated[
+        str | None, typer.Option(help="Your Telegram user id, digits; you become an operator.")
+    ] = None,
     group_id: Annotated[str | None, typer.Option(help="A group's Telegram id, such as -1001234567890.")] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take what the options say.")] = False,
     api_url: Annotated[str, typer.Option(help="Another Bot API server.")] = "https://api.telegram.org",

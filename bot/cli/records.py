@@ -1,6 +1,7 @@
 """``discreet journal verify`` and ``discreet journal tail`` (DUR-4)."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from bot.cli.serving import read_config
 from bot.journal.chain import Record
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DIGEST = re.compile("[0-9a-f]{64}")
 
 
 def verify_journal(path: Path) -> int:
@@ -40,8 +42,13 @@ def _json(record: Record) -> str:
 
 
 def _line(record: Record) -> str:
-    facts = " ".join(f"{name}={value}" for name, value in json.loads(record.facts).items() if value is not None)
+    facts = " ".join(f"{name}={_short(value)}" for name, value in json.loads(record.facts).items() if value is not None)
     return f"{record.seq:>8}  {_at(record)}  {record.kind:<20}  {facts}".rstrip()
+
+
+def _short(value: object) -> object:
+    """The beginning of a digest, which is enough to tell two apart; --json has all of it."""
+    return f"{value[:12]}..." if isinstance(value, str) and _DIGEST.fullmatch(value) else value
 
 
 def _at(record: Record) -> str:

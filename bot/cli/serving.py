@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.cli import terminal
+from bot.config.errors import ConfigError
 from bot.config.file import load_config
 from bot.config.secret import Secret
 from bot.config.settings import Config, LogFormat
@@ -53,11 +54,26 @@ def show(*, port: int, open_page: bool) -> None:
 
             webbrowser.open(address)
 
+    _refuse_taken(port)
     _log(level="warning", json_lines=None)
 
     from bot.wiring import run_demo
 
     finish(lambda: run_demo(port=port, announce=announce))
+
+
+def _refuse_taken(port: int) -> None:
+    """Say at once when something else, perhaps another demo, has the port."""
+    import socket
+
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise ConfigError(
+                f"port {port} can't be had ({error.strerror}); take any free one: discreet demo --port 0",
+            ) from None
 
 
 def print_invite(path: Path, person: str) -> None:

@@ -85,9 +85,10 @@ def _ask(token: str | None, operator: str | None, group: str | None, *, ask: boo
     bot = probe(secret, api_url)
     terminal.good(f"The token is right: @{bot.username} ({bot.id})")
     if operator is None and ask:
-        terminal.note("Your Telegram number makes you an operator. Leave it empty if you don't know it yet:")
-        terminal.note("`discreet channels` shows it later, after you have written to the bot.")
-        operator = _checked_operator(typer.prompt("Your Telegram number", default="", show_default=False, err=True))
+        terminal.note("Your Telegram user id (digits, but not your phone number) makes you an operator.")
+        terminal.note("Leave it empty if you don't know it: `discreet channels` shows it later, when you have written")
+        terminal.note("to the bot.")
+        operator = _checked_operator(typer.prompt("Your Telegram user id", default="", show_default=False, err=True))
     if group is None and ask:
         terminal.note("A group where the bot is to answer. Leave it empty if you don't know its id yet.")
         group = _checked_group(typer.prompt("Id of the group (-100...)", default="", show_default=False, err=True))
@@ -97,7 +98,7 @@ def _ask(token: str | None, operator: str | None, group: str | None, *, ask: boo
 def _checked_operator(written: str | None) -> str | None:
     if not written or not written.strip():
         return None
-    return _fitting(written, _PERSON, "this is no Telegram number of a person", "write digits only, never the @name")
+    return _fitting(written, _PERSON, "this is no Telegram user id", "write digits only, never the @name")
 
 
 def _checked_group(written: str | None) -> str | None:
@@ -149,17 +150,16 @@ def _say_about(bot: Bot) -> None:
 
 def _say_next(folder: Path, answers: _Answers) -> None:
     at = "" if folder.resolve() == Path.cwd() else f" --config {folder / CONFIG}"
+    policy = folder / POLICY
     terminal.head("\nWritten. Next:")
-    step = 1
+    terminal.say(f"  1. discreet run{at}")
     if answers.operator is None or answers.group is None:
-        terminal.say(f"  {step}. discreet run{at}")
-        terminal.say(
-            f"     Write to @{answers.bot.username}, or add it to a group and mention it: it stays silent so far."
-        )
-        terminal.say(f"  {step + 1}. discreet channels{at}")
-        terminal.say(f"     shows the ids that it has seen, with the lines for {folder / POLICY}.")
-        step += 2
-    terminal.say(f"  {step}. discreet policy check {folder / POLICY}")
-    terminal.say(f"  {step + 1}. discreet run{at}")
-    terminal.say(f"     A running gateway takes a changed {POLICY} up by itself.")
+        terminal.say(f"     Leave it running. Write to @{answers.bot.username}, or add it to a group and mention it:")
+        terminal.say("     it stays silent so far.")
+        terminal.say(f"  2. discreet channels{at}")
+        terminal.say(f"     in a second terminal shows the ids that it has seen, with the lines for {policy}.")
+    else:
+        terminal.say(f"     Write to @{answers.bot.username}, or mention it in the group, once it is a member there.")
+    terminal.say(f"A running gateway takes a changed {policy} up by itself. To see whether that can hold:")
+    terminal.say(f"     discreet policy check {policy}")
     terminal.say(f"The agent is an echo so far. {folder / CONFIG} shows how to connect yours.")

@@ -58,7 +58,7 @@ version: 1
 defaults:
   language: en # of the gateway's own words where Telegram doesn't tell the person's: en, ru, es, bg, de
 
-# Commands that count as a request in a group. (/stop always does.)
+# Commands that count as a request in a group, written /help@name_of_the_bot. (/stop@... always does.)
 commands: [help]
 """
 
@@ -80,7 +80,7 @@ operators: []
 # operators: [me]
 # people:
 #   me:
-#     accounts: [telegram:510000001] # your number; `discreet channels` shows it after you have written to the bot
+#     accounts: [telegram:510000001] # your user id; `discreet channels` shows it after you have written to the bot
 """
     return f"""\
 # People who may approve, and who are trusted in their private chat with the bot.

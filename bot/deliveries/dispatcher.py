@@ -50,9 +50,20 @@ class Dispatcher:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._stopping = False
 
-    async def recover(self, account: str) -> None:
-        """Take up what an earlier process left."""
-        self.enqueue(await self._outbox.pending(account, now=self._clock()))
+    async def recover(self) -> list[int]:
+        """Take up what an earlier process left, of all channels before anything new can enter the outbox.
+
+        Returns:
+            The parts whose call was interrupted, so that nobody knows whether they arrived (DUR-2).
+        """
+        now = self._clock()
+        unknown: list[int] = []
+        waiting: list[Waiting] = []
+        for account in self._channels:
+            unknown += await self._outbox.interrupted(account, now=now)
+            waiting += await self._outbox.pending(account, now=now)
+        self.enqueue(waiting)
+        return unknown
 
     def enqueue(self, parts: Sequence[Waiting]) -> None:
         """Parts that are durable in the outbox, in order."""
@@ -76,6 +87,11 @@ class Dispatcher:
     def waiting(self) -> int:
         """Parts in memory that have not ended."""
         return sum(len(queue) for queue in self._lanes.values())
+
+    @property
+    def open_lanes(self) -> int:
+        """How many conversations have parts on their way."""
+        return len(self._lanes)
 
     async def idle(self) -> None:
         """Return when nothing is on its way."""
@@ -115,16 +131,20 @@ class Dispatcher:
 
     async def _one(self, waiting: Waiting) -> Waiting | Moved | Rejected | None:
         """One try. Returns None: ended; Waiting: the same part again; Moved or Rejected: concerns the whole lane."""
-        await self._due(waiting)
+        new = waiting.new
+        channel = self._channels[new.part.destination.account]
+        if waiting.not_before is not None:
+            await self._until(waiting.not_before)
+        turn_s = channel.turn_s(new.part)
+        if turn_s > 0:
+            await self._until(self._clock() + timedelta(seconds=turn_s))
         if self._stopping:
             return waiting
-        new = waiting.new
         place = Place(destination=new.part.destination, chat=Chat(new.chat), person=new.person)
         cleared = self._door.clear(new.part, place, new.basis)
         if not isinstance(cleared, Clearance):
             await self._end(waiting, OutboxState.SKIPPED, cleared.value)
             return None
-        channel = self._channels[new.part.destination.account]
         await self._outbox.begin(waiting.id)
         receipt = await channel.deliver(new.part, cleared)
         attempts = waiting.attempts + 1
@@ -159,9 +179,10 @@ class Dispatcher:
             case _:
                 assert_never(receipt)
 
-    async def _due(self, waiting: Waiting) -> None:
-        while waiting.not_before is not None and not self._stopping:
-            rest_s = (waiting.not_before - self._clock()).total_seconds()
+    async def _until(self, moment: datetime) -> None:
+        """Wait until a moment, or until the daemon ends."""
+        while not self._stopping:
+            rest_s = (moment - self._clock()).total_seconds()
             if rest_s <= 0:
                 return
             await asyncio.sleep(min(rest_s, 1.0))

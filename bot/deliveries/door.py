@@ -16,9 +16,11 @@ from policy.audience import settings_of
 from policy.boundary import Basis, Withheld, release
 from policy.destination import Destination
 from policy.event import Chat
+from policy.quick import quick
 from policy.ruleset import ChannelPolicy, Policy
 
 
+@quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Place:
     """Where something is read: the destination, the kind of place and, in a one-to-one chat, the other side."""

@@ -7,8 +7,10 @@ from typing import Any
 
 from bot.model.request import Attachment
 from policy.event import Event
+from policy.quick import quick
 
 
+@quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Arrival:
     """One native event as it came from the platform, before anything has looked into it.
@@ -26,6 +28,7 @@ class Arrival:
     received_at: datetime
 
 
+@quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Stored:
     """An arrival that is durable; ``id`` is the inbox row, rising in the order of arrival."""
@@ -43,6 +46,7 @@ class Migration:
     new: str
 
 
+@quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Reading:
     """What an adapter read out of one native event.
@@ -58,6 +62,7 @@ class Reading:
     migration: Migration | None = None
 
 
+@quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Material:
     """What a request is made of; read only after consent. Everything in it is untrusted (PROMPT-2).

@@ -7,6 +7,7 @@ from enum import StrEnum
 from bot.model.output import OutFile
 from policy.boundary import Speech, Utterance
 from policy.destination import Destination
+from policy.quick import quick
 
 
 class Action(StrEnum):
@@ -30,6 +31,7 @@ class ButtonToken:
     value: str = field(repr=False)
 
 
+@quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Part:
     """One call to a platform, ready to be made.
@@ -51,6 +53,7 @@ class Part:
     payload: bytes = field(repr=False)
     files: tuple[OutFile, ...] = ()
     buttons: tuple[ButtonToken, ...] = ()
+    _digest: str = field(default="", init=False, repr=False, compare=False)  # derived, once
 
     @property
     def utterance(self) -> Utterance:
@@ -65,14 +68,18 @@ class Part:
     @property
     def digest(self) -> str:
         """SHA-256 over destination and final bytes, files included, hexadecimal."""
+        if self._digest:
+            return self._digest
         total = hashlib.sha256(f"{self.destination}\0{self.action}\0".encode())
         total.update(self.payload)
         for file in self.files:
             total.update(f"\0{file.name}\0{file.media_type}\0".encode())
             total.update(hashlib.sha256(file.content).digest())
-        return total.hexdigest()
+        object.__setattr__(self, "_digest", total.hexdigest())
+        return self._digest
 
 
+@quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Delivered:
     """The platform has it; ``messages`` are its ids there (none for a typing sign or a no-op)."""
@@ -85,8 +92,8 @@ class Rejected:
     """The platform has refused it and did nothing.
 
     Attributes:
-        code: bounded, for the journal: ``formatting``, ``forbidden``, ``not_found``, ``thread_not_found``, ``too_long``,
-            ``rejected``.
+        code: bounded, for the journal: ``formatting``, ``forbidden``, ``not_found``, ``thread_not_found``,
+            ``too_long``, ``rejected``.
         channel_gone: nothing can be sent to this channel until membership changes.
     """
 

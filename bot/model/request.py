@@ -5,6 +5,7 @@ from datetime import datetime
 
 from policy.decision import Audience
 from policy.destination import Destination
+from policy.quick import quick
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -30,6 +31,7 @@ class ContextItem:
     at: datetime | None = None
 
 
+@quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:
     """One request to an agent.

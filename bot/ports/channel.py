@@ -89,11 +89,18 @@ class Channel(Protocol):
         ...
 
     def unformatted(self, part: Part) -> Part | None:
-        """The same words without formatting, for one more try after ``Rejected("formatting")``; None where there is none."""
+        """The same words without formatting, for one more try after ``Rejected("formatting")``; None: there is none."""
         ...
 
     def retarget(self, part: Part, channel: str) -> Part:
         """The same part for the channel's new id."""
+        ...
+
+    def turn_s(self, part: Part) -> float:
+        """Book the part's turn within the platform's limits; seconds to wait before :meth:`deliver`.
+
+        Called before the call begins, so that a crash during the wait leaves the part certainly unsent.
+        """
         ...
 
     async def deliver(self, part: Part, clearance: Clearance) -> Receipt:

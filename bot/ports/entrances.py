@@ -43,3 +43,7 @@ class Entrances(Protocol):
     async def revoke(self, person: str) -> int:
         """End all sessions and invites of a person; returns how many there were."""
         ...
+
+    async def sweep(self, *, now: datetime) -> int:
+        """Forget sessions and invites whose time is over; returns how many there were."""
+        ...

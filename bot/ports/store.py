@@ -12,6 +12,7 @@ from policy.boundary import Basis
 from policy.decision import Audience, Decision
 from policy.destination import Destination
 from policy.event import Original
+from policy.quick import quick
 
 
 class InboxState(StrEnum):
@@ -36,6 +37,7 @@ class OutboxState(StrEnum):
     RETRACTED = "retracted"  # its request was stopped before it was sent
 
 
+@quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Subject:
     """What the store keeps of an event to find it again: ids only."""
@@ -69,6 +71,7 @@ class Observed:
     at: datetime
 
 
+@quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class NewPart:
     """A part on its way into the outbox.
@@ -94,6 +97,7 @@ class NewPart:
     unclear: str = "park"
 
 
+@quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Waiting:
     """A part in the outbox."""
@@ -149,8 +153,10 @@ class Inbox(Protocol):
         ...
 
     async def settle(self, ids: Sequence[int], decision: Decision, *, now: datetime) -> None:
-        """Final decision of deferred rows: MUTE erases and finishes all; RESPOND: the first stays DECIDED and carries
-        the work, the others are DONE with the same decision (their raw stays until the work is finished).
+        """Record the final decision of deferred rows.
+
+        MUTE erases and finishes all. RESPOND: the first stays DECIDED and carries the work, the others are DONE with
+        the same decision; their raw stays until the work is finished.
         """
         ...
 
@@ -166,19 +172,23 @@ class Inbox(Protocol):
         outcome: str,
         now: datetime,
     ) -> list[Waiting]:
-        """The work is done: its final parts enter the outbox and the row is DONE, one transaction, with a journal record.
+        """End the work: its final parts enter the outbox and the row is DONE, one transaction, with a journal record.
 
         ``outcome`` is bounded: answered | silent | safe_error | withheld | acknowledged | stopped | withdrawn | control.
         """
         ...
 
-    async def original(self, destination: Destination, message: str) -> Original:
-        """What became of a message (PART-11)."""
+    async def original(self, destination: Destination, message: str, *, before: int | None = None) -> Original:
+        """What became of a message (PART-11).
+
+        ``before``: the row of an edit of it, which does not speak for itself.
+        """
         ...
 
     async def withdraw(self, destination: Destination, message: str, *, now: datetime) -> list[int]:
-        """A message was deleted: erase what is kept of it (PART-9), mark its rows withdrawn; returns ids of rows whose
-        work is not finished (PART-18).
+        """Erase what is kept of a message that was deleted (PART-9) and mark its rows withdrawn.
+
+        Returns the rows whose work is not finished (PART-18).
         """
         ...
 
@@ -198,10 +208,16 @@ class Outbox(Protocol):
         """Store parts, in order."""
         ...
 
-    async def pending(self, account: str, *, now: datetime) -> list[Waiting]:
-        """At start: what is READY, in order. What was SENDING has become UNKNOWN, or READY where its ``unclear`` says
-        resend; journaled.
+    async def interrupted(self, account: str, *, now: datetime) -> list[int]:
+        """Settle what was SENDING when an earlier process died; called at start, before :meth:`pending`.
+
+        It becomes UNKNOWN, or READY where its ``unclear`` says resend; journaled. Returns the parts that are UNKNOWN
+        by that, for the operators.
         """
+        ...
+
+    async def pending(self, account: str, *, now: datetime) -> list[Waiting]:
+        """What is READY at start, in order."""
         ...
 
     async def begin(self, part_id: int) -> None:
@@ -251,8 +267,29 @@ class SeenChannel:
     last_at: datetime
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Load:
+    """How much there is, for the metrics (OPS-4).
+
+    Attributes:
+        inbox: events that are not finished.
+        outbox: parts that are not sent.
+        unknown: parts of which nobody knows whether they arrived.
+        journal: records in the journal.
+    """
+
+    inbox: int
+    outbox: int
+    unknown: int
+    journal: int
+
+
 class Overview(Protocol):
     """What operators look at."""
+
+    async def load(self) -> Load:
+        """How much there is; cheap however full the store is."""
+        ...
 
     async def channels(self) -> list[SeenChannel]:
         """Every channel seen, with counts of decisions by outcome."""

@@ -9,6 +9,7 @@ seen everything up to N and asks for what is after N misses nothing.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import Any, Protocol
 
 
@@ -38,8 +39,15 @@ class Timeline(Protocol):
         StoreError: from every method, when the store can't be read or written.
     """
 
-    async def append(self, room: str, message: str, document: Mapping[str, Any]) -> Entry:
-        """Add a message; an id that is there already changes nothing and gives what stands there (DUR-2)."""
+    async def append(self, room: str, message: str, document: Mapping[str, Any], *, at: datetime) -> Entry:
+        """Add a message; an id that is there already changes nothing and gives what stands there (DUR-2).
+
+        Args:
+            room: where.
+            message: its id.
+            document: JSON.
+            at: when it came; its words are kept from then on (DUR-5).
+        """
         ...
 
     async def edit(self, room: str, message: str, document: Mapping[str, Any]) -> Entry | None:
@@ -64,4 +72,12 @@ class Timeline(Protocol):
 
     async def head(self) -> int:
         """The highest ``seq`` there is; 0 where there is none."""
+        ...
+
+    async def sweep(self, *, now: datetime, contents_before: datetime) -> int:
+        """Erase the documents of messages that came before ``contents_before``, each as :meth:`delete` does (DUR-5).
+
+        Returns:
+            How many there were.
+        """
         ...

@@ -1,13 +1,13 @@
-"""The daemon's life: what starts in which order, what is watched, and how it ends: stop taking in first, lose nothing."""
+"""The daemon's life: what starts in which order, what is watched, and how it ends without losing anything."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Protocol
 
 from bot.deliveries.dispatcher import Dispatcher
-from bot.model.errors import ChannelError
+from bot.model.errors import ChannelError, StoreError
 from bot.model.part import Part
 from bot.observability.health import Health, Level
 from bot.observability.log import get_logger
@@ -15,8 +15,9 @@ from bot.observability.metrics import part_ended, policy_reloaded
 from bot.observability.systemd import READY, STOPPING, feed_watchdog, notify, watchdog_s
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel
-from bot.ports.store import Inbox, OutboxState, Waiting
+from bot.ports.store import OutboxState, Overview, Waiting
 from bot.runtime.gateway import Gateway
+from bot.runtime.gauges import measure
 from bot.runtime.inforce import Loaded, PolicyInForce, Refused
 from bot.runtime.reports import Reports
 from bot.runtime.worker import Worker
@@ -27,12 +28,21 @@ log = get_logger(__name__)
 SWEEP_EVERY_S = 600.0
 
 
+class Sweeper(Protocol):
+    """Erases what has been kept long enough (DUR-5)."""
+
+    async def __call__(self, *, now: datetime, contents_before: datetime) -> int:
+        """Returns how much is gone."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Crew:
     """Everything that :mod:`bot.wiring` has put together."""
 
     policy: PolicyInForce
-    inbox: Inbox
+    overview: Overview
+    sweepers: Sequence[Sweeper]
     channels: Mapping[str, Channel]
     agents: Sequence[Agent]
     gateway: Gateway
@@ -67,18 +77,21 @@ class Daemon:
     async def start(self) -> None:
         """Take up what is left, then open the doors."""
         crew = self._crew
+        unknown = await crew.dispatcher.recover()
         for account in crew.channels:
             await crew.gateway.start(account)
-            await crew.dispatcher.recover(account)
         for account, channel in crew.channels.items():
             self._spawn(self._channel(account, channel), f"channel {channel.account.partition(':')[0]}")
         self._spawn(crew.policy.watch(self._policy_changed), "policy")
         self._spawn(self._sweep(), "sweep")
+        self._spawn(measure(crew.overview, crew.gateway, crew.worker, crew.dispatcher), "gauges")
         for service in crew.services:
             self._spawn(service(), "service")
         every_s = watchdog_s()
         if every_s is not None:
             self._spawn(feed_watchdog(lambda: crew.health.alive, every_s=every_s), "watchdog")
+        if unknown:
+            await self._tell_interrupted(unknown)
         notify(READY)
         log.info("started", channels=len(crew.channels))
 
@@ -106,6 +119,7 @@ class Daemon:
         await crew.gateway.close()
         await crew.worker.close(grace_s=grace_s / 2)
         await crew.dispatcher.close(grace_s=grace_s / 2)
+        await asyncio.gather(*self._told, return_exceptions=True)
         for channel in crew.channels.values():
             await channel.close()
         for agent in crew.agents:
@@ -119,6 +133,7 @@ class Daemon:
             await crew.gateway.idle()
             await crew.worker.idle()
             await crew.dispatcher.idle()
+            await asyncio.gather(*self._told, return_exceptions=True)
 
     def sent(self, waiting: Waiting, state: OutboxState, code: str) -> None:
         """What came of a part: counted, and told to operators where nobody knows whether it arrived (DUR-2)."""
@@ -128,6 +143,14 @@ class Daemon:
             task = asyncio.create_task(self._crew.reports.tell(Notice.UNCLEAR_SEND, part=waiting.id), name="report")
             self._told.add(task)
             task.add_done_callback(self._told.discard)
+
+    async def _tell_interrupted(self, parts: Sequence[int]) -> None:
+        """An earlier process ended in the middle of these sends (DUR-2)."""
+        reports = self._crew.reports
+        if len(parts) == 1:
+            await reports.tell(Notice.UNCLEAR_SEND, part=parts[0])
+        else:
+            await reports.tell(Notice.UNCLEAR_SENDS, count=len(parts), first=min(parts), last=max(parts))
 
     def _spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)
@@ -168,8 +191,22 @@ class Daemon:
 
     async def _sweep(self) -> None:
         while True:
-            now = self._crew.clock()
-            gone = await self._crew.inbox.sweep(now=now, contents_before=now - self._crew.contents_retention)
-            if gone:
-                log.info("swept", rows=gone)
+            await self._sweep_once(self._crew.clock())
             await asyncio.sleep(SWEEP_EVERY_S)
+
+    async def _sweep_once(self, now: datetime) -> None:
+        """Let every sweeper have its turn; one that fails keeps no other from it, and is tried again next time."""
+        gone = 0
+        failed: Exception | None = None
+        for sweep in self._crew.sweepers:
+            try:
+                gone += await sweep(now=now, contents_before=now - self._crew.contents_retention)
+            except (StoreError, OSError) as error:
+                failed = error
+                log.error("sweep_failed", error=type(error).__name__)
+        if gone:
+            log.info("swept", rows=gone)
+        if failed is None:
+            self._crew.health.set("sweep", Level.OK)
+        else:
+            self._crew.health.set("sweep", Level.DEGRADED, type(failed).__name__)

@@ -64,14 +64,15 @@ class Gateway:
         self._clock = clock
         self._first_start: dict[str, datetime] = {}
         self._rates = Rates()
-        self._lanes: Lanes[tuple[Stored, Unfinished | None]] = Lanes("lane", self._decide)
+        self._lanes: Lanes[tuple[Stored, Unfinished | None] | str] = Lanes("lane", self._take)
         self._batches = Batches(clock=clock, due=self._settle)
-        self._unidentified: list[Stored] = []
+        self._unidentified: dict[str, list[Stored]] = {}
         self._revisiting: asyncio.Task[None] | None = None
 
     async def start(self, account: str) -> None:
         """Take up what an earlier process left undone, before new events come in (DUR-3, PART-12)."""
-        self._first_start[account] = await self._inbox.started(account, now=self._clock())
+        started = await self._inbox.started(account, now=self._clock())
+        self._first_start[account] = started.replace(microsecond=0)  # platforms tell whole seconds
         for row in await self._inbox.unfinished(account):
             self._lanes.push(row.stored.arrival.lane, (row.stored, row))
 
@@ -90,6 +91,11 @@ class Gateway:
         """How many batches wait to be quiet."""
         return len(self._batches)
 
+    @property
+    def open_lanes(self) -> int:
+        """How many conversations have events that are being judged or wait for it."""
+        return len(self._lanes)
+
     async def close(self) -> None:
         """Stop judging. What is not decided stays in the inbox."""
         if self._revisiting is not None:
@@ -100,8 +106,19 @@ class Gateway:
 
     # deciding
 
-    async def _decide(self, item: tuple[Stored, Unfinished | None]) -> None:
-        stored, row = item
+    async def _take(self, item: tuple[Stored, Unfinished | None] | str) -> None:
+        """The next item of a lane: an event, or the lane's own name, which only wakes those that wait in it.
+
+        INVARIANT: what waited for the bot's identity is judged before anything that came after it.
+        """
+        if self._unidentified:
+            for earlier in self._identified(item if isinstance(item, str) else item[0].arrival.lane):
+                row = Unfinished(stored=earlier, state=InboxState.DEFERRED, decision=None, batch=None, attempts=0)
+                await self._decide(earlier, row)
+        if not isinstance(item, str):
+            await self._decide(*item)
+
+    async def _decide(self, stored: Stored, row: Unfinished | None) -> None:
         reading = self._channels[stored.account].read(stored)
         if row is not None and row.state is InboxState.DECIDED and row.decision is not None:
             await self._resume(stored, reading, row)
@@ -110,7 +127,7 @@ class Gateway:
         event = reading.event
         policy = self._policy()
         settings = settings_of(policy, event.destination, chat=event.chat, person=event.sender)
-        memory = await self._memory(reading, now)
+        memory = await self._memory(stored, reading, now)
         decision = admit(policy, event, memory, now=now)
         joined = decision.outcome is not Outcome.RESPOND and not waits(decision) and self._joins(decision, reading)
         if joined:
@@ -138,12 +155,12 @@ class Gateway:
         """A later part of an open batch needs no consent of its own, but every gate before consent (PART-8)."""
         return decision.reason in (Reason.NO_ADDRESS, Reason.NO_SUBSTANCE) and self._batches.takes(reading.event)
 
-    async def _memory(self, reading: Reading, now: datetime) -> Memory:
+    async def _memory(self, stored: Stored, reading: Reading, now: datetime) -> Memory:
         event = reading.event
         account = event.destination.account
         first_start = self._first_start.get(account)
         if event.kind is Kind.EDIT and event.message is not None:
-            original = await self._inbox.original(event.destination, event.message)
+            original = await self._inbox.original(event.destination, event.message, before=stored.id)
         else:
             original = Original.UNSEEN
         channel = str(event.destination.room)
@@ -203,7 +220,7 @@ class Gateway:
     async def _settle(self, parts: Parts) -> None:
         """A batch is whole: one decision for all its parts, one piece of work."""
         now = self._clock()
-        judged = [(reading.event, await self._memory(reading, now)) for _, reading in parts]
+        judged = [(reading.event, await self._memory(stored, reading, now)) for stored, reading in parts]
         decision = settle(self._policy(), judged, now=now)
         await self._inbox.settle([stored.id for stored, _ in parts], decision, now=now)
         for _, reading in parts:
@@ -239,18 +256,26 @@ class Gateway:
         await self._worker.withdraw(place_of(reading), message, gone)
 
     def _wait_for_identity(self, stored: Stored) -> None:
-        self._unidentified.append(stored)
+        self._unidentified.setdefault(stored.arrival.lane, []).append(stored)
         if self._revisiting is None or self._revisiting.done():
             self._revisiting = asyncio.create_task(self._revisit(), name="revisit")
 
     async def _revisit(self) -> None:
         while self._unidentified:
             await asyncio.sleep(REVISIT_S)
-            ready = [s for s in self._unidentified if self._channels[s.account].read(s).event.identity_known]
-            for stored in ready:
-                self._unidentified.remove(stored)
-                row = Unfinished(stored=stored, state=InboxState.DEFERRED, decision=None, batch=None, attempts=0)
-                self._lanes.push(stored.arrival.lane, (stored, row))
+            for lane in self._unidentified:
+                self._lanes.push(lane, lane)
+
+    def _identified(self, lane: str) -> list[Stored]:
+        """Those that wait in a lane and can be judged by now, in their order; they wait no more."""
+        ready: list[Stored] = []
+        still: list[Stored] = []
+        for stored in self._unidentified.pop(lane, ()):
+            known = self._channels[stored.account].read(stored).event.identity_known
+            (ready if known else still).append(stored)
+        if still:
+            self._unidentified[lane] = still
+        return ready
 
     def _tell(self, reading: Reading, decision: Decision) -> None:
         event = reading.event

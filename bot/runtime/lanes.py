@@ -46,6 +46,11 @@ class Lanes(Generic[T]):
     def __len__(self) -> int:
         return len(self._queues)
 
+    @property
+    def waiting(self) -> int:
+        """Items that have not begun."""
+        return sum(len(queue) for queue in self._queues.values())
+
     async def idle(self) -> None:
         """Return when every lane is empty."""
         while self._tasks:

@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from bot.deliveries.door import Place
 from bot.model.inbound import Reading, Stored
 from policy.decision import Decision
+from policy.quick import quick
 
 
+@quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Work:
     """Attributes: parts: its events in message order, the first carries the row; usually one."""

@@ -67,7 +67,7 @@ class Worker:
         longest_s: float = 300.0,
         file_limit_bytes: int = 20 * 2**20,
     ) -> None:
-        """Args: at_once: agents that may run side by side. longest_s: no run takes longer, whatever its agent allows."""
+        """Args: at_once: agents that may run side by side. longest_s: no run takes longer, whatever its agent says."""
         self._policy = policy
         self._agents = agents
         self._default_agent = default_agent
@@ -113,6 +113,16 @@ class Worker:
         await self._lanes.idle()
         await self._control.idle()
 
+    @property
+    def open_lanes(self) -> int:
+        """How many conversations have a request that runs or waits."""
+        return len(self._lanes)
+
+    @property
+    def waiting(self) -> int:
+        """How many requests have not begun; one that waits for a free place has not."""
+        return self._lanes.waiting + max(0, len(self._lanes) - len(self._running)) + self._control.waiting
+
     async def close(self, *, grace_s: float) -> None:
         """Let running agents end for ``grace_s`` seconds; the rest is asked again by the next process."""
         closing = asyncio.gather(self._lanes.close(), self._control.close())
@@ -130,17 +140,14 @@ class Worker:
             task = asyncio.create_task(self._answer(work), name="answer")
             self._running[conversation] = task
             try:
-                await asyncio.wait({task})
+                await task
             except asyncio.CancelledError:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-                raise
+                own = asyncio.current_task()
+                if own is not None and own.cancelling():  # the daemon ends; otherwise somebody said "stop"
+                    raise
+                await self._inbox.finish(work.event_id, [], outcome="stopped", now=self._clock())
             finally:
                 self._running.pop(conversation, None)
-            if task.cancelled():
-                await self._inbox.finish(work.event_id, [], outcome="stopped", now=self._clock())
-            elif (error := task.exception()) is not None:
-                raise error
 
     async def _answer(self, work: Work) -> None:
         place = work.place
@@ -253,7 +260,8 @@ class Worker:
     async def _say(self, speech: Speech, text: str, work: Work, to: Reply) -> None:
         """A note on the way; it is dropped where the audience may not have it (OUT-3)."""
         channel = self._channels[to.destination.account]
-        parts = self._allowed(work, channel.present(speech, Final(text=text), to=to))
+        settings = self._door.settings(work.place)
+        parts, _ = self._checked(work, settings, channel.present(speech, Final(text=text), to=to))
         if parts:
             self._dispatcher.enqueue(await self._outbox.put(parts, now=self._clock()))
 
@@ -268,42 +276,35 @@ class Worker:
         """The end of the work: its last parts and the end itself are one transaction."""
         channel = self._channels[to.destination.account]
         words = Words(language)
+        settings = self._door.settings(work.place)
+        new: list[NewPart] = []
+        instead: tuple[Speech, str] | None = None
         match result:
             case Final():
-                parts = channel.present(Speech.FINAL, result, to=to)
-                outcome = "answered"
-                verdicts = {self._door.verdict(part, work.place, Basis.REQUEST) for part in parts}
-                if verdicts - {None, Withheld.EMPTY}:  # one part may not leave: none does
-                    outcome = "withheld"
-                    parts = channel.present(Speech.SAFE_ERROR, Final(text=words.say(Failure.WITHHELD)), to=to)
-                elif None not in verdicts:
-                    parts, outcome = (), "silent"
+                new, withheld = self._checked(work, settings, channel.present(Speech.FINAL, result, to=to))
+                outcome = "answered" if new else "silent"
+                if withheld - {Withheld.EMPTY}:  # one part may not leave: none does
+                    outcome, instead = "withheld", (Speech.SAFE_ERROR, words.say(Failure.WITHHELD))
             case SafeError(failure=failure):
-                parts = channel.present(Speech.SAFE_ERROR, Final(text=words.say(failure)), to=to)
-                outcome = "safe_error"
+                outcome, instead = "safe_error", (Speech.SAFE_ERROR, words.say(failure))
             case Silence():
-                parts, outcome = (), "silent"
+                outcome = "silent"
             case _:
                 assert_never(result)
-        settings = self._door.settings(work.place)
-        if outcome == "silent" and settings.never_silent_ack and settings.audience is Audience.INTERNAL:
-            words_of_ack = Final(text=words.say(Notice.ACKNOWLEDGED))  # PART-10
-            parts, outcome = channel.present(Speech.ACKNOWLEDGEMENT, words_of_ack, to=to), "acknowledged"
-        if streamed is not None and parts:
-            parts = channel.present_rest(parts, message=streamed)
-        waiting = await self._inbox.finish(
-            work.event_id,
-            self._allowed(work, parts),
-            outcome=outcome,
-            now=self._clock(),
+        if outcome == "silent" and settings.never_silent_ack and settings.audience is Audience.INTERNAL:  # PART-10
+            outcome, instead = "acknowledged", (Speech.ACKNOWLEDGEMENT, words.say(Notice.ACKNOWLEDGED))
+        if instead is not None:
+            speech, sentence = instead
+            new, _ = self._checked(work, settings, channel.present(speech, Final(text=sentence), to=to))
+        if streamed is not None and new:
+            new, _ = self._checked(work, settings, channel.present_rest(tuple(n.part for n in new), message=streamed))
+        self._dispatcher.enqueue(
+            await self._inbox.finish(work.event_id, new, outcome=outcome, now=self._clock()),
         )
-        self._dispatcher.enqueue(waiting)
         self._publish(work, outcome)
         if outcome in ("safe_error", "withheld"):
-            await self._reports.tell(
-                Notice.WITHHELD_REPORT if outcome == "withheld" else Notice.RUN_FAILED,
-                request=_request_id(work)[:8],
-            )
+            notice = Notice.WITHHELD_REPORT if outcome == "withheld" else Notice.RUN_FAILED
+            await self._reports.tell(notice, request=_request_id(work)[:8])
 
     def _publish(self, work: Work, outcome: str) -> None:
         """Those who look at decisions hear what came of this one."""
@@ -319,18 +320,27 @@ class Worker:
                     ),
                 )
 
-    def _allowed(self, work: Work, parts: Sequence[Part]) -> list[NewPart]:
-        """The parts that may leave, on their way into the outbox; the door looks again before each is sent."""
+    def _checked(
+        self,
+        work: Work,
+        settings: ChannelPolicy,
+        parts: Sequence[Part],
+    ) -> tuple[list[NewPart], set[Withheld]]:
+        """The parts that may leave, on their way into the outbox, and why others may not.
+
+        The door looks again before each is sent.
+        """
         place = work.place
-        settings = self._door.settings(place)
         channel = self._channels[place.destination.account]
-        allowed: list[NewPart] = []
+        new: list[NewPart] = []
+        kept: set[Withheld] = set()
         for part in parts:
             withheld = self._door.verdict(part, place, Basis.REQUEST)
             if withheld is not None:
                 part_withheld(withheld.value)
+                kept.add(withheld)
                 continue
-            allowed.append(
+            new.append(
                 NewPart(
                     lane=channel.lane(part.destination),
                     part=part,
@@ -342,7 +352,7 @@ class Worker:
                     unclear=settings.unclear_sends.value,
                 ),
             )
-        return allowed
+        return new, kept
 
     # control commands and taps
 
@@ -361,13 +371,10 @@ class Worker:
         else:
             notice = Notice.COMMAND_NOT_HERE
         parts = channel.present(Speech.FINAL, Final(text=words.say(notice)), to=to)
-        waiting = await self._inbox.finish(
-            work.event_id,
-            self._allowed(work, parts),
-            outcome="control",
-            now=self._clock(),
+        new, _ = self._checked(work, self._door.settings(place), parts)
+        self._dispatcher.enqueue(
+            await self._inbox.finish(work.event_id, new, outcome="control", now=self._clock()),
         )
-        self._dispatcher.enqueue(waiting)
 
     async def _stop(self, place: Place) -> bool:
         """Stop what runs and what waits in this conversation."""

@@ -46,7 +46,7 @@ class BulkInsert:
     Fewer steps of the driver mean fewer hand-overs of the interpreter's lock while the event loop is busy.
     """
 
-    SIZES: Final = (32, 8, 1)
+    SIZES: Final = (64, 16, 4, 1)
 
     def __init__(self, table: Table, *columns: str) -> None:
         """Args: columns: the order of a row's values."""

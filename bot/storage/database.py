@@ -12,7 +12,7 @@ from bot.model.errors import StoreError
 from bot.storage import statements as sql
 from bot.storage.failures import explain
 
-REVISION: Final = "0001"
+REVISION: Final = "0002"
 """The newest migration; a test compares it with the folder."""
 
 SALT: Final = "salt"
@@ -23,6 +23,7 @@ _PRAGMAS: Final = (
     "PRAGMA secure_delete = ON",  # PART-9; FAST would leave long words in free pages
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = FULL",
+    "PRAGMA wal_autocheckpoint = 4000",  # pages: 16 MB of log; fewer pauses than with 1,000
     "PRAGMA temp_store = MEMORY",
     "PRAGMA cache_size = -16000",
 )

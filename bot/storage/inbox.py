@@ -24,6 +24,7 @@ from policy.reasons import Reason
 
 _NEW = InboxState.NEW.value
 _SWEEP_ROWS = 500
+_ANY_ROW = 2**63 - 1
 
 Judged = tuple[Stored, Subject, Decision, int, str | None, tuple[str, datetime] | None, bool]
 
@@ -81,9 +82,10 @@ class SqlInbox:
         """See :meth:`bot.ports.store.Inbox.finish`."""
         return await self._writer.do(_finish, (event_id, parts, outcome, to_us(now)))
 
-    async def original(self, destination: Destination, message: str) -> Original:
+    async def original(self, destination: Destination, message: str, *, before: int | None = None) -> Original:
         """See :meth:`bot.ports.store.Inbox.original`."""
-        rows = self._reader.read(sql.ORIGINAL, (destination.account, destination.channel, message))
+        last = _ANY_ROW if before is None else before
+        rows = self._reader.read(sql.ORIGINAL, (destination.account, destination.channel, message, last))
         if not rows:
             return Original.UNSEEN
         return Original.MUTED if all(outcome == Outcome.MUTE.value for outcome, _ in rows) else Original.TAKEN
@@ -122,32 +124,32 @@ def _start(tx: Transaction, payloads: Sequence[tuple[str, datetime]]) -> list[da
 
 def _put(tx: Transaction, payloads: Sequence[tuple[str, Sequence[Arrival]]]) -> list[list[Stored]]:
     """All of them with few statements; only where a key is repeated, one by one (DUR-1)."""
-    salt = tx.salt
-    rows = [
-        (
-            account,
-            arrival.key,
-            arrival.lane,
-            content_digest(salt, arrival.raw),
-            to_us(arrival.received_at),
-            _NEW,
-        )
-        for account, arrivals in payloads
-        for arrival in arrivals
+    flat = [(account, arrival) for account, arrivals in payloads for arrival in arrivals]
+    ids = _insert_new(
+        tx,
+        [
+            (
+                account,
+                arrival.key,
+                arrival.lane,
+                to_us(arrival.received_at),
+                _NEW,
+            )
+            for account, arrival in flat
+        ],
+    )
+    tx.insert(
+        sql.CONTENT_ROWS,
+        [(row, arrival.raw) for row, (_, arrival) in zip(ids, flat, strict=True) if row is not None],
+    )
+    stored = [
+        None if row is None else Stored(id=row, account=account, arrival=arrival)
+        for row, (account, arrival) in zip(ids, flat, strict=True)
     ]
-    ids = iter(_insert_new(tx, rows))
-    stored: list[list[Stored]] = []
-    contents: list[tuple[int, bytes]] = []
-    for account, arrivals in payloads:
-        new = [
-            Stored(id=row, account=account, arrival=arrival)
-            for row, arrival in zip(itertools.islice(ids, len(arrivals)), arrivals, strict=True)
-            if row is not None
-        ]
-        contents += [(one.id, one.arrival.raw) for one in new]
-        stored.append(new)
-    tx.insert(sql.CONTENT_ROWS, contents)
-    return stored
+    if len(stored) == len(payloads):  # one arrival each, which is what comes in a storm
+        return [[] if one is None else [one] for one in stored]
+    rest = iter(stored)
+    return [[one for one in itertools.islice(rest, len(arrivals)) if one is not None] for _, arrivals in payloads]
 
 
 def _insert_new(tx: Transaction, rows: list[tuple[Any, ...]]) -> list[int | None]:
@@ -177,7 +179,9 @@ def _unfinished_of(tx: Transaction, account: str) -> list[Unfinished]:
         stored = _stored(row[:6])
         state = InboxState(row[6])
         members: tuple[Stored, ...] = ()
-        if state is InboxState.DECIDED and row[7] is not None:
+        if (
+            state is InboxState.DECIDED
+        ):  # also without a batch of its own: it may have waited for the bot's identity first
             members = tuple(_stored(member) for member in tx.execute(sql.MEMBERS, (stored.id,)).fetchall())
         found.append(
             Unfinished(
@@ -194,25 +198,26 @@ def _unfinished_of(tx: Transaction, account: str) -> list[Unfinished]:
 
 def _decide(tx: Transaction, payloads: Sequence[Judged]) -> list[None]:
     salt = tx.salt
+    steps: dict[InboxState, list[tuple[Any, ...]]] = {state: [] for state in sql.DECIDE}
     rows = []
     for stored, subject, decision, now, batch, observe, set_aside in payloads:
         row = stored.id
         outcome = decision.outcome
-        values: tuple[Any, ...]
         if set_aside:
-            state, values = InboxState.SET_ASIDE, (now, row)
+            state = InboxState.SET_ASIDE
+            steps[state].append((now, row))
         elif outcome is Outcome.MUTE:
-            state, values = InboxState.DONE, (now, row)
+            state = InboxState.DONE
+            steps[state].append((now, row))
         elif outcome is Outcome.DEFER:
-            state, values = InboxState.DEFERRED, (batch, row)
+            state = InboxState.DEFERRED
+            steps[state].append((batch, row))
         else:
-            state, values = InboxState.DECIDED, (row,)
-        if tx.execute(sql.DECIDE[state], values).rowcount != 1:
-            raise _not_there(tx, row, "decided", state)
-        if state is InboxState.DONE:
-            tx.execute(sql.ERASE, (row,))
+            state = InboxState.DECIDED
+            steps[state].append((row,))
         destination = subject.destination
         judgement = _judgement(decision, now)
+        digest = content_digest(salt, stored.arrival.raw)
         rows.append(
             (
                 row,
@@ -225,6 +230,7 @@ def _decide(tx: Transaction, payloads: Sequence[Judged]) -> list[None]:
                 subject.chat,
                 subject.kind,
                 *judgement,
+                digest,
             ),
         )
         if observe is not None:
@@ -240,10 +246,14 @@ def _decide(tx: Transaction, payloads: Sequence[Judged]) -> list[None]:
                 "class": output_class,
                 "gate": gate,
                 "state": state.value,
-                "content": content_digest(salt, stored.arrival.raw).hex(),
+                "content": digest.hex(),
             },
             at_us=now,
         )
+    for state, values in steps.items():
+        if not tx.advance(sql.DECIDE[state], values):
+            raise _not_there(tx, payloads[0][0].id, "decided", state)
+    tx.executemany(sql.ERASE, [values[1:] for values in steps[InboxState.DONE]])  # PART-9
     tx.insert(sql.DECISION_ROWS, rows)
     return [None] * len(payloads)
 
@@ -316,14 +326,14 @@ def _attempt(tx: Transaction, payloads: Sequence[int]) -> list[int]:
 def _finish(tx: Transaction, payloads: Sequence[tuple[int, Sequence[NewPart], str, int]]) -> list[list[Waiting]]:
     salt = tx.salt
     new: list[tuple[NewPart, int, bytes]] = []
+    ends: list[tuple[int, str, int]] = []
     for row, parts, outcome, now in payloads:
         if outcome == "withdrawn":
             if parts:
                 raise StoreError("a withdrawn request has no answer")
             _end_withdrawn(tx, row, now)
             continue
-        if tx.execute(sql.FINISH, (now, outcome, row)).rowcount != 1:
-            raise _not_there(tx, row, "finished", InboxState.DONE)
+        ends.append((now, outcome, row))
         digests = [part_digest(salt, part.part) for part in parts]
         new += [(part, now, digest) for part, digest in zip(parts, digests, strict=True)]
         tx.note(
@@ -336,6 +346,8 @@ def _finish(tx: Transaction, payloads: Sequence[tuple[int, Sequence[NewPart], st
             },
             at_us=now,
         )
+    if not tx.advance(sql.FINISH, ends):
+        raise _not_there(tx, payloads[0][0], "finished", InboxState.DONE)
     waiting = iter(store_parts(tx, new))
     return [list(itertools.islice(waiting, len(parts))) for _, parts, _, _ in payloads]
 
@@ -372,6 +384,7 @@ def _withdraw(tx: Transaction, payloads: Sequence[tuple[Destination, str, int]])
 
 
 def _not_there(tx: Transaction, row: int, verb: str, target: InboxState) -> StoreError:
+    """The error of one event. Of several done at once it is nobody's: the writer does them again one by one."""
     found = tx.execute(sql.INBOX_STATE, (row,)).fetchone()
     state = "missing" if found is None else found[0]
     return StoreError(f"event {row} can't be {verb}: it is {state} and does not become {target} by that")

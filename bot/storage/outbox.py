@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from bot.model.errors import StoreError
 from bot.model.part import Action, Part
@@ -28,6 +29,10 @@ class SqlOutbox:
     async def put(self, parts: Sequence[NewPart], *, now: datetime) -> list[Waiting]:
         """See :meth:`bot.ports.store.Outbox.put`."""
         return await self._writer.do(_put, (parts, to_us(now))) if parts else []
+
+    async def interrupted(self, account: str, *, now: datetime) -> list[int]:
+        """See :meth:`bot.ports.store.Outbox.interrupted`."""
+        return await self._writer.do(_interrupted, (account, to_us(now)))
 
     async def pending(self, account: str, *, now: datetime) -> list[Waiting]:
         """See :meth:`bot.ports.store.Outbox.pending`."""
@@ -81,15 +86,17 @@ def _put(tx: Transaction, payloads: Sequence[tuple[Sequence[NewPart], int]]) -> 
     return [list(itertools.islice(waiting, len(parts))) for parts, _ in payloads]
 
 
-def _pending(tx: Transaction, payloads: Sequence[tuple[str, int]]) -> list[list[Waiting]]:
+def _interrupted(tx: Transaction, payloads: Sequence[tuple[str, int]]) -> list[list[int]]:
     found = []
     for account, now in payloads:
+        unknown: list[int] = []
         for part, unclear, action, event_id in tx.execute(sql.SENDING, (account,)).fetchall():
             again = unclear == "resend" and action != Action.DRAFT.value
             if again:
                 tx.execute(sql.RECOVER_READY, (part,))
             else:
                 tx.execute(sql.RECOVER_UNKNOWN, (now, part))
+                unknown.append(part)
             tx.note(
                 "interrupted",
                 {
@@ -99,32 +106,41 @@ def _pending(tx: Transaction, payloads: Sequence[tuple[str, int]]) -> list[list[
                 },
                 at_us=now,
             )
-        found.append([read_part(tx.execute, row) for row in tx.execute(sql.READY, (account,)).fetchall()])
+        found.append(unknown)
     return found
 
 
+def _pending(tx: Transaction, payloads: Sequence[tuple[str, int]]) -> list[list[Waiting]]:
+    _interrupted(tx, payloads)
+    return [
+        [read_part(tx.execute, row) for row in tx.execute(sql.READY, (account,)).fetchall()] for account, _ in payloads
+    ]
+
+
 def _begin(tx: Transaction, payloads: Sequence[int]) -> list[None]:
-    for part in payloads:
-        if tx.execute(sql.BEGIN, (part,)).rowcount != 1:
-            raise _not_there(tx, part, "begun", OutboxState.SENDING)
+    if not tx.advance(sql.BEGIN, [(part,) for part in payloads]):
+        raise _not_there(tx, payloads[0], "begun", OutboxState.SENDING)
     return [None] * len(payloads)
 
 
 def _end(tx: Transaction, payloads: Sequence[Ended]) -> list[None]:
+    steps: dict[OutboxState, list[tuple[Any, ...]]] = {state: [] for state in sql.END}
+    receipts: list[tuple[str, int, int]] = []
     for part, state, code, messages, now in payloads:
-        text = sql.END.get(state)
-        if text is None:
+        if state not in steps:
             raise StoreError(f"a part does not end as {state}")
-        if tx.execute(text, (now, code, part)).rowcount != 1:
-            raise _not_there(tx, part, "ended", state)
+        steps[state].append((now, code, part))
         if state is OutboxState.DELIVERED:
-            for message in messages:
-                tx.execute(sql.ADD_RECEIPT, (message, now, part))
+            receipts += [(message, now, part) for message in messages]
         tx.note(
             "sent",
             {"part": part_tag(tx.salt, part), "state": state.value, "code": code, "messages": len(messages)},
             at_us=now,
         )
+    for state, values in steps.items():
+        if not tx.advance(sql.END[state], values):
+            raise _not_there(tx, payloads[0][0], "ended", state)
+    tx.executemany(sql.ADD_RECEIPT, receipts)
     return [None] * len(payloads)
 
 
@@ -173,6 +189,7 @@ def _moved(tx: Transaction, payloads: Sequence[tuple[str, str, str, int]]) -> li
 
 
 def _not_there(tx: Transaction, part: int, verb: str, target: OutboxState) -> StoreError:
+    """The error of one part. Of several done at once it is nobody's: the writer does them again one by one."""
     found = tx.execute(sql.OUTBOX_STATE, (part,)).fetchone()
     state = "missing" if found is None else found[0]
     return StoreError(f"part {part} can't be {verb}: it is {state} and does not become {target} by that")

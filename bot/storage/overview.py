@@ -3,11 +3,12 @@
 import asyncio
 from dataclasses import dataclass
 
-from bot.ports.store import InboxState, OutboxState, SeenChannel, Waiting
+from bot.ports.store import InboxState, Load, OutboxState, SeenChannel, Waiting
 from bot.storage import statements as sql
 from bot.storage.parts import destination_of, read_part
 from bot.storage.reader import Reader
 from bot.storage.times import from_us
+from bot.storage.writer import head_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,6 +49,17 @@ class SqlOverview:
     async def counts(self) -> Counts:
         """How much stands where, for the health page."""
         return await asyncio.to_thread(self._counts)
+
+    async def load(self) -> Load:
+        """See :meth:`bot.ports.store.Overview.load`."""
+        return await asyncio.to_thread(self._load)
+
+    def _load(self) -> Load:
+        inbox, outbox, unknown = (
+            self._reader.read(statement)[0][0] for statement in (sql.LOAD_INBOX, sql.LOAD_OUTBOX, sql.LOAD_UNKNOWN)
+        )
+        journal = head_of(self._reader.read(sql.READ_HEAD)).seq
+        return Load(inbox=inbox, outbox=outbox, unknown=unknown, journal=journal)
 
     def _counts(self) -> Counts:
         inbox = dict.fromkeys(InboxState, 0)

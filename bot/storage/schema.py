@@ -50,7 +50,6 @@ inbox: Final = Table(
     Column("account", Text, nullable=False),
     Column("key", Text, nullable=False),
     Column("lane", Text, nullable=False),
-    Column("digest", LargeBinary, nullable=False),
     Column("received_at", BigInteger, nullable=False),
     Column("state", Text, nullable=False),
     Column("attempts", Integer, nullable=False, server_default=text("0")),
@@ -62,12 +61,12 @@ inbox: Final = Table(
     Column("kept", Boolean, nullable=False, server_default=text("1")),  # its raw event is in inbox_contents
     UniqueConstraint("account", "key"),
 )
-Index(
+Index(  # done_at, not state: a row that goes from one open state to another leaves the index alone
     "ix_inbox_unfinished",
     inbox.c.account,
     inbox.c.id,
-    sqlite_where=text("state IN ('new', 'deferred', 'decided')"),
-    postgresql_where=text("state IN ('new', 'deferred', 'decided')"),
+    sqlite_where=text("done_at IS NULL"),
+    postgresql_where=text("done_at IS NULL"),
 )
 Index(
     "ix_inbox_carried",
@@ -85,7 +84,7 @@ Index(
 inbox_contents: Final = Table(  # apart, so that a step of the row does not write the long words again
     "inbox_contents",
     metadata,
-    Column("event_id", _ID, ForeignKey("inbox.id"), primary_key=True, autoincrement=False),
+    Column("event_id", _ID, primary_key=True, autoincrement=False),
     Column("raw", LargeBinary, nullable=False),
 )
 
@@ -109,6 +108,7 @@ decisions: Final = Table(
     Column("observe", Boolean, nullable=False),
     Column("control", Boolean, nullable=False),
     Column("decided_at", BigInteger, nullable=False),
+    Column("digest", LargeBinary, nullable=False),  # of the raw event
 )
 Index(
     "ix_decisions_message",
@@ -165,8 +165,8 @@ Index(
     "ix_outbox_open",
     outbox.c.account,
     outbox.c.id,
-    sqlite_where=text("state IN ('ready', 'sending')"),
-    postgresql_where=text("state IN ('ready', 'sending')"),
+    sqlite_where=text("ended_at IS NULL"),
+    postgresql_where=text("ended_at IS NULL"),
 )
 Index(
     "ix_outbox_unknown",
@@ -247,6 +247,49 @@ meta: Final = Table(
     Column("name", Text, primary_key=True),
     Column("value", Text, nullable=False),
     CheckConstraint("length(name) > 0", name="name"),
+)
+
+chat_messages: Final = Table(
+    "chat_messages",
+    metadata,
+    Column("id", _ID, primary_key=True),
+    Column("desk", Text, nullable=False),
+    Column("room", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("position", BigInteger, nullable=False),
+    Column("seq", BigInteger, nullable=False),  # of the latest change
+    Column("came_at", BigInteger, nullable=False),
+    Column("document", LargeBinary),
+    UniqueConstraint("desk", "room", "message"),
+)
+Index("ix_chat_messages_seq", chat_messages.c.desk, chat_messages.c.seq, unique=True)
+Index("ix_chat_messages_room_seq", chat_messages.c.desk, chat_messages.c.room, chat_messages.c.seq)
+Index(
+    "ix_chat_messages_position",
+    chat_messages.c.desk,
+    chat_messages.c.room,
+    chat_messages.c.position,
+    unique=True,
+)
+Index(
+    "ix_chat_messages_contents",
+    chat_messages.c.desk,
+    chat_messages.c.came_at,
+    sqlite_where=text("document IS NOT NULL"),
+    postgresql_where=text("document IS NOT NULL"),
+)
+
+chat_invites, chat_sessions = (
+    Table(
+        name,
+        metadata,
+        Column("desk", Text, nullable=False),
+        Column("digest", Text, nullable=False),
+        Column("person", Text, nullable=False),
+        Column("expires_at", BigInteger, nullable=False),
+        PrimaryKeyConstraint("desk", "digest"),
+    )
+    for name in ("chat_invites", "chat_sessions")
 )
 
 JOURNAL_GUARDS: Final = tuple(

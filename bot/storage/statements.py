@@ -77,7 +77,7 @@ STARTED: Final = compiled(select(accounts.c.started_at).where(accounts.c.account
 
 # inbox
 
-INBOX_ROWS: Final = BulkInsert(inbox, "account", "key", "lane", "digest", "received_at", "state")
+INBOX_ROWS: Final = BulkInsert(inbox, "account", "key", "lane", "received_at", "state")
 CONTENT_ROWS: Final = BulkInsert(inbox_contents, "event_id", "raw")
 ERASE: Final = compiled(delete(inbox_contents).where(inbox_contents.c.event_id == _value("row")), "row")
 INBOX_KEY: Final = compiled(
@@ -168,6 +168,7 @@ DECISION_COLUMNS: Final = (
     "observe",
     "control",
     "decided_at",
+    "digest",
 )
 DECISION_ROWS: Final = BulkInsert(decisions, *DECISION_COLUMNS)
 _JUDGEMENT: Final = ("outcome", "reason", "audience", "output_class", "stopped_at", "observe", "control", "decided_at")
@@ -178,7 +179,7 @@ REDECIDE: Final = compiled(
 )
 
 UNFINISHED_STATES: Final = (InboxState.NEW, InboxState.DEFERRED, InboxState.DECIDED)
-_unfinished: Final[ColumnElement[bool]] = inbox.c.state.in_(one_of(UNFINISHED_STATES))
+_unfinished: Final[ColumnElement[bool]] = inbox.c.done_at.is_(None)
 _event = (inbox.c.id, inbox.c.account, inbox.c.key, inbox.c.lane, inbox_contents.c.raw, inbox.c.received_at)
 WITHDRAWN_UNFINISHED: Final = compiled(
     select(inbox.c.id).where(inbox.c.account == _value("account"), _unfinished, inbox.c.withdrawn),
@@ -219,10 +220,12 @@ ORIGINAL: Final = compiled(
     select(decisions.c.outcome, decisions.c.reason).where(
         _of_message,
         decisions.c.kind.in_([fixed("message"), fixed("edit"), fixed("undecryptable")]),
+        decisions.c.event_id < _value("before"),
     ),
     "account",
     "channel",
     "message",
+    "before",
 )
 ROWS_OF_MESSAGE: Final = compiled(
     select(inbox.c.id, inbox.c.state, inbox.c.carried_by)
@@ -354,9 +357,10 @@ REPLACE: Final = compiled(
     "payload",
     "part",
 )
+_open: Final[ColumnElement[bool]] = outbox.c.ended_at.is_(None)
 SENDING: Final = compiled(
     select(outbox.c.id, outbox.c.unclear, outbox.c.action, outbox.c.event_id)
-    .where(outbox.c.account == _value("account"), outbox.c.state == fixed(OutboxState.SENDING.value))
+    .where(outbox.c.account == _value("account"), _open, outbox.c.state == fixed(OutboxState.SENDING.value))
     .order_by(outbox.c.id),
     "account",
 )
@@ -375,7 +379,7 @@ _part = (
 PART_COLUMNS: Final = tuple(column.name for column in _part)
 READY: Final = compiled(
     select(*_part)
-    .where(outbox.c.account == _value("account"), outbox.c.state == fixed(OutboxState.READY.value))
+    .where(outbox.c.account == _value("account"), _open, outbox.c.state == fixed(OutboxState.READY.value))
     .order_by(outbox.c.id),
     "account",
 )
@@ -456,6 +460,11 @@ CHANNELS: Final = compiled(
     .order_by(decisions.c.account, decisions.c.channel, decisions.c.thread),
 )
 COUNT_INBOX: Final = compiled(select(inbox.c.state, func.count()).group_by(inbox.c.state))
+LOAD_INBOX: Final = compiled(select(func.count()).select_from(inbox).where(_unfinished))
+LOAD_OUTBOX: Final = compiled(select(func.count()).select_from(outbox).where(_open))
+LOAD_UNKNOWN: Final = compiled(
+    select(func.count()).select_from(outbox).where(outbox.c.state == fixed(OutboxState.UNKNOWN.value)),
+)
 COUNT_OUTBOX: Final = compiled(select(outbox.c.state, func.count()).group_by(outbox.c.state))
 
 # retention

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from bot.model.errors import StoreError
+from bot.storage.chat import SqlEntrances, SqlTimeline
 from bot.storage.database import (
     REVISION,
     Lock,
@@ -91,6 +92,14 @@ class Store:
             raise StoreError(f"the store {path} has schema {found}, this discreet reads {REVISION} (run it once)")
         reader = Reader(connection)
         return StoreReader(overview=SqlOverview(reader), journal=JournalReader(reader), _reader=reader)
+
+    def timeline(self, desk: str) -> SqlTimeline:
+        """The messages of one desk of the built-in chat."""
+        return SqlTimeline(self._writer, self._readers[0], desk)
+
+    def entrances(self, desk: str) -> SqlEntrances:
+        """The invites and sessions of one desk of the built-in chat."""
+        return SqlEntrances(self._writer, self._readers[0], desk)
 
     async def close(self) -> None:
         """Finish what was submitted and let go of the files. Closing twice is fine."""

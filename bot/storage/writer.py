@@ -70,6 +70,10 @@ class Transaction:
             ids.extend(range(last - size + 1, last + 1))
         return ids
 
+    def advance(self, statement: str, rows: Sequence[tuple[Any, ...]]) -> bool:
+        """Bring rows from state to state; False if one of them was not where it should have been."""
+        return not rows or self.executemany(statement, rows).rowcount == len(rows)
+
     def seal(self) -> Head:
         """Write what was noted; returns the new end of the chain."""
         head = Head(seq=self._last.seq, hash=self._last.hash)
@@ -107,7 +111,6 @@ class Writer:
         self._room = asyncio.Event()
         self._room.set()
         self._drained = asyncio.Event()
-        self._drained.set()
         self._closing = False
         self._head = read_head(connection)
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
@@ -133,7 +136,6 @@ class Writer:
             self._loop.call_soon(self._hand_over)
         self._pending.append((run, payload, future))
         self._waiting += 1
-        self._drained.clear()
         return await future
 
     async def close(self) -> None:
@@ -141,7 +143,8 @@ class Writer:
         if self._closing:
             return
         self._closing = True
-        await self._drained.wait()
+        if self._waiting:
+            await self._drained.wait()
         self._queue.put(None)
         await asyncio.to_thread(self._thread.join)
 
@@ -160,9 +163,8 @@ class Writer:
             else:
                 future.set_exception(error)
         self._waiting -= len(outcomes)
-        if self._waiting < MAX_WAITING:
-            self._room.set()
-        if not self._waiting:
+        self._room.set()
+        if self._closing and not self._waiting:
             self._drained.set()
 
     # in the thread

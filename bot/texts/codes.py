@@ -25,6 +25,7 @@ class Notice(StrEnum):
     TAP_STALE = "tap_stale"
     COMMAND_NOT_HERE = "command_not_here"
     UNCLEAR_SEND = "unclear_send"  # to operators
+    UNCLEAR_SENDS = "unclear_sends"  # to operators, after a crash
     CHANNEL_MOVED = "channel_moved"  # to operators
     POLICY_BROKEN = "policy_broken"  # to operators
     POLICY_LOADED = "policy_loaded"  # to operators

@@ -28,6 +28,8 @@ NOTICES: Final[dict[Notice, str]] = {
     Notice.COMMAND_NOT_HERE: "That command does not work here.",
     Notice.UNCLEAR_SEND: "Nobody can tell whether a message has arrived (number {part} in the outbox). "
     "It will not be sent again by itself.",
+    Notice.UNCLEAR_SENDS: "The gateway was interrupted, and nobody can tell whether these messages have arrived: "
+    "{count} (numbers {first} to {last} in the outbox). They will not be sent again by themselves.",
     Notice.CHANNEL_MOVED: "The chat `{old}` goes on as `{new}`. "
     "It counts as unknown until the policy lists the new id.",
     Notice.POLICY_BROKEN: "The policy file has changed and can't be used, so the rules from before stay in force. "

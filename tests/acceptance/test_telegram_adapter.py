@@ -367,11 +367,10 @@ async def test_an_attempt_costs_its_clearance_also_when_it_fails(api: BotApi, ch
 
 async def test_messages_to_a_chat_wait_for_their_turn_and_fragments_are_left_out(api: BotApi) -> None:
     channel = channel_for(api, Limits(chat=Rate(per_s=4.0, burst=2), group=None, total=None))
-    for text in ("a", "b", "c"):
-        await say(channel, text)
-    times = [call.time for call in api.calls_of("sendMessage")]
-    assert times[1] - times[0] < 0.2
-    assert times[2] - times[1] > 0.2
+    [part] = channel.present(Speech.FINAL, Final(text="a"), to=to(GROUP))
+    assert [channel.turn_s(part), channel.turn_s(part)] == [0.0, 0.0]
+    assert 0.2 < channel.turn_s(part) <= 0.25
+    assert channel.turn_s(channel.typing(to=to(GROUP))) == 0.0
     part = channel.present_fragment("d", to=to(GROUP), streaming=Streaming.EDIT, stream="s", message=None)
     [receipt] = await deliver(channel, part)
     assert isinstance(receipt, TryLater)

@@ -309,6 +309,7 @@ async def test_a_page_that_lost_its_connection_misses_nothing(screen):
             "customers",
             "m1away",
             {"author": "jordan", "at": 0, "text": "while away", "mentions": [], "reply": None, "files": []},
+            at=page.desk.clock(),
         )
         await page.page.context.set_offline(False)
         await page.sees("customers", "while away")

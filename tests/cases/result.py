@@ -1,11 +1,11 @@
 """How a case ends other than well."""
 
 
-class Failed(Exception):
+class Failed(Exception):  # noqa: N818 - an outcome
     """What was expected, and what happened instead."""
 
 
-class NotRun(Exception):
+class NotRun(Exception):  # noqa: N818 - an outcome
     """The case speaks of something that can't be run; the text says why."""
 
 

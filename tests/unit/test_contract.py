@@ -15,7 +15,7 @@ def named() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for path in sorted((TREE / "tests").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "pytest.mark.rule":
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in {"pytest.mark.rule", "rule"}:
                 for argument in node.args:
                     if isinstance(argument, ast.Constant):
                         found.setdefault(str(argument.value), set()).add(path.name)

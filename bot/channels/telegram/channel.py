@@ -79,6 +79,10 @@ class TelegramChannel:
         """State of the intake, for health checks: ``starting``, ``ok``, ``unreachable``, ``conflict`` or ``store``."""
         return self._intake.state
 
+    async def refresh(self) -> None:
+        """Ask for the bot's own name now."""
+        await self._watch.look()
+
     async def identified(self) -> None:
         """Return when the bot knows its own name (PART-14)."""
         await self._watch.known()
@@ -158,6 +162,10 @@ class TelegramChannel:
     def retarget(self, part: Part, channel: str) -> Part:
         """The same words for the channel's new id."""
         return payload.retargeted(part, channel)
+
+    def turn_s(self, part: Part) -> float:
+        """Book the part's turn within the limits of the account."""
+        return self._sender.turn_s(part)
 
     async def deliver(self, part: Part, clearance: Clearance) -> Receipt:
         """Make the one call that the clearance allows."""

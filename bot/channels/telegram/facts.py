@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from bot.channels.telegram.identity import Identity
 from bot.model.inbound import Migration, Reading
-from policy.destination import Destination
+from policy.destination import Destination, destination_of
 from policy.event import Author, Chat, Command, Event, Kind, Origin, Reply, Target
 from policy.utf16 import utf16_len, utf16_slice
 
@@ -212,12 +212,7 @@ def _id(value: Any) -> int:
 
 @lru_cache(maxsize=8192)
 def _destination(bot_id: int, channel: int | str, topic: int | None) -> Destination:
-    return Destination(
-        platform=PLATFORM,
-        workspace=str(bot_id),
-        channel=str(channel),
-        thread=None if topic is None else str(topic),
-    )
+    return destination_of(PLATFORM, str(bot_id), str(channel), None if topic is None else str(topic))
 
 
 def _author(message: Native, place: Chat, bot_id: int) -> tuple[Origin, str | None]:

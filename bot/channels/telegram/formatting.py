@@ -82,7 +82,8 @@ def is_blank(text: str) -> bool:
 
 # The fast path: most messages hold none of these. First what means something anywhere (with \r, \0 and lone surrogates,
 # which are to be mended), then what means something at the start of a line only.
-_INLINE_SIGN = re.compile(r"[*_`~\[<\\&|\r\0\ud800-\udfff]")
+# An underscore between letters or digits is never emphasis (CommonMark 6.2), and names are full of them.
+_INLINE_SIGN = re.compile(r"[*`~\[<\\&|\r\0\ud800-\udfff]|(?<![^\W_])_|_(?![^\W_])")
 _BLOCK_START = r"[ \t]*(?:[#>+=-]|[0-9]{1,9}[.)]|(?<=    )|(?<=\t))"
 _FIRST_BLOCK_SIGN = re.compile(_BLOCK_START)
 _BLOCK_SIGN = re.compile(r"\n" + _BLOCK_START)

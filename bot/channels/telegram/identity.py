@@ -66,14 +66,15 @@ class IdentityWatch:
         """Look again and again until cancelled; never raises for what the platform does."""
         retry_s = _RETRY_FIRST_S
         while True:
-            if await self._look():
+            if await self.look():
                 retry_s = _RETRY_FIRST_S
                 await self._pause()
             else:
                 await asyncio.sleep(retry_s * random.uniform(0.5, 1.0))
                 retry_s = min(retry_s * 2, _RETRY_LONGEST_S)
 
-    async def _look(self) -> bool:
+    async def look(self) -> bool:
+        """Ask the platform now; whether it told."""
         try:
             me = await self._api.call("getMe", {})
         except CallError as error:

@@ -59,7 +59,7 @@ class Sender:
         clearance.spend(part)
         method, params = decode(part)
         chat = int(part.destination.channel)
-        early = await self._paced(part, chat)
+        early = self._early(part, chat)
         if early is not None:
             return early
         try:
@@ -74,19 +74,22 @@ class Sender:
         self._faults = 0
         return _delivered(params, result)
 
-    async def _paced(self, part: Part, chat: int) -> TryLater | None:
-        """Wait for the part's turn; what is only passing does not wait."""
+    def turn_s(self, part: Part) -> float:
+        """Book the part's turn; see :meth:`bot.ports.channel.Channel.turn_s`."""
+        if part.action in _UNPACED or part.speech is Speech.FRAGMENT:
+            return 0.0
+        return self._pace.book(int(part.destination.channel), asyncio.get_running_loop().time())
+
+    def _early(self, part: Part, chat: int) -> TryLater | None:
+        """What is only passing does not wait for its turn: it goes now or not at all."""
         now = asyncio.get_running_loop().time()
         if part.action in _UNPACED:
             wait_s = 0.0 if part.action is Action.TAP_ANSWER else self._pace.silence_s(chat, now)
-            return TryLater(after_s=wait_s, flood=True) if wait_s else None
-        if part.speech is Speech.FRAGMENT:
+        elif part.speech is Speech.FRAGMENT:
             wait_s = self._pace.book_passing(chat, now)
-            return TryLater(after_s=wait_s, flood=True) if wait_s else None
-        wait_s = self._pace.book(chat, now)
-        if wait_s:
-            await asyncio.sleep(wait_s)
-        return None
+        else:
+            return None
+        return TryLater(after_s=wait_s, flood=True) if wait_s else None
 
     def _failed(self, part: Part, error: CallError, chat: int) -> Receipt:
         match error:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +16,7 @@ from bot.channels.web.guard import Guard
 from bot.channels.web.intake import Intake
 from bot.channels.web.live import Live
 from bot.channels.web.people import Member, Register, Room
-from bot.channels.web.shelf import Shelf
+from bot.channels.web.shelf import HANDLE, Shelf
 from bot.channels.web.site import Site
 from bot.channels.web.views import Try, decision_of
 from bot.channels.web.words import WordsFor, english
@@ -26,6 +26,7 @@ from bot.model.inbound import Material, Reading, Stored
 from bot.model.output import Final as Answer
 from bot.model.part import Delivered, Part, Receipt, Rejected, TryLater
 from bot.model.request import Attachment
+from bot.observability.log import get_logger
 from bot.ports.channel import Accept, Reply
 from bot.ports.decisions import DecisionFeed, Ruling
 from bot.ports.entrances import Entrances
@@ -34,8 +35,12 @@ from policy.boundary import Speech
 from policy.destination import Destination
 from policy.ruleset import Streaming
 
+log = get_logger(__name__)
+
 _MAX_RULINGS: Final = 10_000
 _RETRY_S: Final = 1.0
+_UNTOLD: Final = timedelta(hours=1)
+"""A file comes before its message: only after this time one without a message has none."""
 
 
 class WebChat:
@@ -133,10 +138,12 @@ class WebChat:
         """Make a one-time link for a member.
 
         Raises:
-            ChannelError: there is no such member.
+            ChannelError: there is no such member, or nobody can come in yet.
         """
         if person not in self._register.members:
             raise ChannelError(f"web chat: {person!r} is no member; add them to the configuration first")
+        if not self._url:
+            raise ChannelError("web chat: it is not up yet; try again in a moment")
         return await invite(self._entrances, person, base_url=self._url, now=self._clock())
 
     async def run(self, accept: Accept) -> None:
@@ -158,6 +165,7 @@ class WebChat:
             self._address = runner.addresses[0]
             self._url = self._guard.bound(self._address[1])
             self.ready.set()
+            log.info("chat_serves", host=self.address[0], port=self.address[1])
             await self._show_rulings()
         finally:
             unsubscribe()
@@ -207,6 +215,10 @@ class WebChat:
         """The same part for another room; rooms of the chat don't move."""
         return replace(part, destination=replace(part.destination, channel=channel))
 
+    def turn_s(self, part: Part) -> float:
+        """Everything may go at once here."""
+        return 0.0
+
     async def deliver(self, part: Part, clearance: Clearance) -> Receipt:
         """Show what the clearance allows.
 
@@ -241,6 +253,38 @@ class WebChat:
         """
         return await self._shelf.read(attachment.handle, limit_bytes=limit_bytes)
 
+    async def sweep(self, *, now: datetime, contents_before: datetime) -> int:
+        """Erase what has been kept long enough: words, their files, and what lets people in (DUR-5).
+
+        Args:
+            now: the time.
+            contents_before: words that came before it go.
+
+        Returns:
+            How many messages, files, sessions and invites are gone.
+
+        Raises:
+            StoreError: the store can't be read or written.
+            OSError: the folder of the files can't.
+        """
+        erased = await self._timeline.sweep(now=now, contents_before=contents_before)
+        if erased:
+            for room in self._register.rooms:
+                self._live.changed(room)
+        files = 0
+        for handle in await self._shelf.kept(before=max(contents_before, now - _UNTOLD)):
+            if not await self._told(handle):
+                await self._shelf.remove(handle)
+                files += 1
+        return erased + files + await self._entrances.sweep(now=now)
+
+    async def _told(self, handle: str) -> bool:
+        """Whether there is a message that has this file."""
+        found = HANDLE.fullmatch(handle)
+        entry = None if found is None else await self._timeline.get(found["room"], found["message"])
+        document = None if entry is None else entry.document
+        return document is not None and any(file["handle"] == handle for file in document["files"])
+
     async def close(self) -> None:
         """End open streams; :meth:`run` ends the rest."""
         self._live.close()
@@ -252,7 +296,7 @@ class WebChat:
             for file, noted in zip(part.files, message["files"], strict=True):
                 await self._shelf.put(noted["handle"], file.content)
             async with self._intake.lock(room):
-                await self._timeline.append(room, payload["id"], self._signed(message))
+                await self._timeline.append(room, payload["id"], self._signed(message), at=self._clock())
         except (StoreError, OSError):
             return TryLater(after_s=_RETRY_S)
         self._settle(room, message)

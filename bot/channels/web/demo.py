@@ -23,35 +23,35 @@ ROOMS = (
 
 THINGS_TO_TRY = (
     Try(
-        title="1. Talk among people",
+        title="Talk among people",
         hint="Nobody asks the desk, so nothing happens: no model, no typing sign. The badge says why.",
         room="customer",
         person="carla",
         text="Shall we meet at noon? The place by the river is nice.",
     ),
     Try(
-        title="2. Ask the desk",
+        title="Ask the desk",
         hint="A mention is consent. In the customer room people read the answer and nothing else.",
         room="customer",
         person="carla",
         text="@desk what are your opening hours?",
     ),
     Try(
-        title="3. Book a table",
+        title="Book a table",
         hint="The answer is a card. Tap a button: the desk gets its value, not its words.",
         room="customer",
         person="carlos",
         text="@desk book a table",
     ),
     Try(
-        title="4. Ask the same inside",
-        hint="In the operators' room progress and operational facts come along. Ask in the customer room to compare.",
+        title="Ask inside",
+        hint="In the operators' room progress and operational facts come along. Ask the same in the customer room.",
         room="operators",
         person="olga",
         text="@desk status",
     ),
     Try(
-        title="5. Let it break",
+        title="Let it break",
         hint="The agent crashes. The customer reads one plain sentence; operators get a report; nobody sees the error.",
         room="customer",
         person="carla",

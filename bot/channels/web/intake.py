@@ -94,7 +94,7 @@ class Intake:
         }
         async with self.lock(room.id):
             await self._take(room, message, raw)
-            entry = await self._timeline.append(room.id, message, document)
+            entry = await self._timeline.append(room.id, message, document, at=self._clock())
         self._live.changed(room.id)
         return entry
 

@@ -13,17 +13,17 @@ class MemoryTimeline:
 
     def __init__(self) -> None:
         self._entries: dict[tuple[str, str], Entry] = {}
+        self._came: dict[tuple[str, str], datetime] = {}
         self._seq = 0
 
-    async def append(self, room: str, message: str, document: Mapping[str, Any]) -> Entry:
+    async def append(self, room: str, message: str, document: Mapping[str, Any], *, at: datetime) -> Entry:
         """Add a message, once."""
         found = self._entries.get((room, message))
         if found is not None:
             return found
         seq = self._next()
-        entry = Entry(id=message, room=room, position=seq, seq=seq, document=dict(document))
-        self._entries[room, message] = entry
-        return entry
+        self._came[room, message] = at
+        return self._put(Entry(id=message, room=room, position=seq, seq=seq, document=dict(document)))
 
     async def edit(self, room: str, message: str, document: Mapping[str, Any]) -> Entry | None:
         """Replace a document."""
@@ -58,6 +58,14 @@ class MemoryTimeline:
     async def head(self) -> int:
         """The highest seq."""
         return self._seq
+
+    async def sweep(self, *, now: datetime, contents_before: datetime) -> int:
+        """Erase what is too old."""
+        kept = [(key, entry) for key, entry in self._entries.items() if entry.document is not None]
+        old = [entry for key, entry in kept if self._came[key] < contents_before]
+        for entry in old:
+            await self.delete(entry.room, entry.id)
+        return len(old)
 
     def _next(self) -> int:
         self._seq += 1
@@ -103,5 +111,15 @@ class MemoryEntrances:
             theirs = [digest for digest, (whose, _) in kept.items() if whose == person]
             count += len(theirs)
             for digest in theirs:
+                del kept[digest]
+        return count
+
+    async def sweep(self, *, now: datetime) -> int:
+        """Forget what is over."""
+        count = 0
+        for kept in (self._invites, self._sessions):
+            over = [digest for digest, (_, until) in kept.items() if now >= until]
+            count += len(over)
+            for digest in over:
                 del kept[digest]
         return count

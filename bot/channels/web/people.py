@@ -9,7 +9,7 @@ from bot.model.errors import ChannelError
 from policy.destination import Destination
 
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
-_MAX_NAME: Final = 80
+MAX_NAME: Final = 80
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -104,5 +104,5 @@ class Register:
                 raise ChannelError(f"web chat: room {room.id!r} lists {sorted(strangers)}, who are no members")
             if room.direct and len(room.members) != 1:
                 raise ChannelError(f"web chat: the direct room {room.id!r} has exactly one member, or is not direct")
-        if any(not member.name.strip() or len(member.name) > _MAX_NAME for member in members):
-            raise ChannelError(f"web chat: a member's name has 1 to {_MAX_NAME} characters")
+        if any(not member.name.strip() or len(member.name) > MAX_NAME for member in members):
+            raise ChannelError(f"web chat: a member's name has 1 to {MAX_NAME} characters")

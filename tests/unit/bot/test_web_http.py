@@ -200,7 +200,7 @@ async def test_a_part_for_another_room_or_desk_is_rejected(desk):
 
 
 async def test_a_store_that_rests_makes_a_part_wait(desk, monkeypatch):
-    async def fail(*_):
+    async def fail(*_, **__):
         raise StoreError("full")
 
     monkeypatch.setattr(desk.timeline, "append", fail)

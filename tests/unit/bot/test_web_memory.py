@@ -1,80 +1,13 @@
+import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from bot.channels.web.live import Live
-from bot.channels.web.memory import MemoryEntrances, MemoryTimeline
 from bot.channels.web.shelf import Shelf
 from bot.model.errors import ChannelError
 
-NOW = datetime(2026, 3, 1, tzinfo=UTC)
-
-
-async def test_appending_an_id_again_changes_nothing():
-    timeline = MemoryTimeline()
-    first = await timeline.append("r", "m1", {"text": "one"})
-    again = await timeline.append("r", "m1", {"text": "two"})
-    assert again == first
-    assert await timeline.head() == first.seq
-
-
-async def test_every_change_has_a_higher_seq_and_positions_stay():
-    timeline = MemoryTimeline()
-    one = await timeline.append("r", "m1", {})
-    two = await timeline.append("r", "m2", {})
-    edited = await timeline.edit("r", "m1", {"text": "x"})
-    assert edited is not None
-    assert one.seq < two.seq < edited.seq
-    assert edited.position == one.position
-    assert [entry.id for entry in await timeline.changed(["r"], after=one.seq, limit=9)] == ["m2", "m1"]
-    assert [entry.id for entry in await timeline.latest("r", before=None, limit=9)] == ["m1", "m2"]
-    assert [entry.id for entry in await timeline.latest("r", before=two.position, limit=9)] == ["m1"]
-
-
-async def test_a_deleted_message_keeps_its_place_and_loses_its_words():
-    timeline = MemoryTimeline()
-    await timeline.append("r", "m1", {"text": "secret"})
-    gone = await timeline.delete("r", "m1")
-    assert gone is not None
-    assert gone.document is None
-    assert await timeline.edit("r", "m1", {"text": "x"}) is None
-    assert await timeline.delete("r", "m1") == gone
-    assert await timeline.delete("r", "m9") is None
-
-
-async def test_messages_of_other_rooms_are_not_told():
-    timeline = MemoryTimeline()
-    await timeline.append("r", "m1", {})
-    await timeline.append("s", "m2", {})
-    assert [entry.id for entry in await timeline.changed(["s"], after=0, limit=9)] == ["m2"]
-    assert await timeline.get("s", "m1") is None
-
-
-async def test_an_invite_opens_one_session_before_its_time_is_over():
-    entrances = MemoryEntrances()
-    later = NOW + timedelta(days=1)
-    await entrances.invite("i1", "mara", expires_at=later)
-    await entrances.invite("i2", "mara", expires_at=NOW)
-    assert await entrances.redeem("i1", "s1", now=NOW, expires_at=later) == "mara"
-    assert await entrances.redeem("i1", "s2", now=NOW, expires_at=later) is None
-    assert await entrances.redeem("i2", "s3", now=NOW, expires_at=later) is None
-    assert await entrances.person("s1", now=NOW) == "mara"
-    assert await entrances.person("s1", now=later) is None
-    assert await entrances.person("s2", now=NOW) is None
-
-
-async def test_revoking_a_person_ends_invites_and_sessions():
-    entrances = MemoryEntrances()
-    later = NOW + timedelta(days=1)
-    await entrances.invite("i1", "mara", expires_at=later)
-    await entrances.invite("i2", "mara", expires_at=later)
-    await entrances.invite("i3", "olga", expires_at=later)
-    await entrances.redeem("i1", "s1", now=NOW, expires_at=later)
-    assert await entrances.revoke("mara") == 2
-    assert await entrances.person("s1", now=NOW) is None
-    assert await entrances.redeem("i3", "s3", now=NOW, expires_at=later) == "olga"
-    await entrances.leave("s3")
-    assert await entrances.person("s3", now=NOW) is None
+HOUR = timedelta(hours=1)
 
 
 @pytest.fixture(params=["memory", "folder"])
@@ -99,6 +32,24 @@ async def test_files_in_a_folder_are_for_the_daemon_alone_and_names_can_not_leav
     assert (tmp_path / "files" / "r.m1.0").stat().st_mode & 0o077 == 0
     with pytest.raises(ChannelError, match="no handle"):
         await shelf.read("../x", limit_bytes=3)
+
+
+async def test_files_are_told_apart_by_when_they_came(shelf):
+    assert await shelf.kept(before=datetime.now(UTC) + HOUR) == []
+    await shelf.put("r.m1.0", b"abc")
+    assert await shelf.kept(before=datetime.now(UTC) - HOUR) == []
+    assert await shelf.kept(before=datetime.now(UTC) + HOUR) == ["r.m1.0"]
+
+
+async def test_what_a_crash_left_half_written_is_removed_and_what_is_not_ours_is_left_alone(tmp_path):
+    shelf = Shelf(tmp_path)
+    for name in ("r.m1.0.part", "r.m2.0.part", "notes.txt", ".part"):
+        (tmp_path / name).write_bytes(b"abc")
+    long_ago = (datetime.now(UTC) - 2 * HOUR).timestamp()
+    for name in ("r.m1.0.part", "notes.txt", ".part"):
+        os.utime(tmp_path / name, (long_ago, long_ago))
+    assert await shelf.kept(before=datetime.now(UTC) - HOUR) == []
+    assert {path.name for path in tmp_path.iterdir()} == {"r.m2.0.part", "notes.txt", ".part"}
 
 
 async def test_files_in_memory_are_bounded():

@@ -353,4 +353,4 @@ def test_no_event_is_answered_without_evidence(an_event):
 def test_a_label_in_the_destination_of_another_platform_never_grants_trust(an_event, label):
     elsewhere = parse_destination("web:demo:customer")
     decision = judged(replace(an_event, destination=elsewhere, chat=Chat.GROUP, text=label))
-    assert decision.audience in (Audience.UNKNOWN,)
+    assert decision.audience is Audience.UNKNOWN

@@ -30,7 +30,6 @@ def upgrade() -> None:
         sa.Column("account", sa.Text(), nullable=False),
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("lane", sa.Text(), nullable=False),
-        sa.Column("digest", sa.LargeBinary(), nullable=False),
         sa.Column("received_at", sa.BigInteger(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("attempts", sa.Integer(), server_default=sa.text("0"), nullable=False),
@@ -64,8 +63,8 @@ def upgrade() -> None:
         "inbox",
         ["account", "id"],
         unique=False,
-        sqlite_where=sa.text("state IN ('new', 'deferred', 'decided')"),
-        postgresql_where=sa.text("state IN ('new', 'deferred', 'decided')"),
+        sqlite_where=sa.text("done_at IS NULL"),
+        postgresql_where=sa.text("done_at IS NULL"),
     )
     op.create_table(
         "journal",
@@ -129,6 +128,7 @@ def upgrade() -> None:
         sa.Column("observe", sa.Boolean(), nullable=False),
         sa.Column("control", sa.Boolean(), nullable=False),
         sa.Column("decided_at", sa.BigInteger(), nullable=False),
+        sa.Column("digest", sa.LargeBinary(), nullable=False),
         sa.ForeignKeyConstraint(["event_id"], ["inbox.id"], name=op.f("fk_decisions_event_id")),
         sa.PrimaryKeyConstraint("event_id", name=op.f("pk_decisions")),
     )
@@ -146,7 +146,6 @@ def upgrade() -> None:
             "event_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), autoincrement=False, nullable=False
         ),
         sa.Column("raw", sa.LargeBinary(), nullable=False),
-        sa.ForeignKeyConstraint(["event_id"], ["inbox.id"], name=op.f("fk_inbox_contents_event_id")),
         sa.PrimaryKeyConstraint("event_id", name=op.f("pk_inbox_contents")),
     )
     op.create_table(
@@ -189,8 +188,8 @@ def upgrade() -> None:
         "outbox",
         ["account", "id"],
         unique=False,
-        sqlite_where=sa.text("state IN ('ready', 'sending')"),
-        postgresql_where=sa.text("state IN ('ready', 'sending')"),
+        sqlite_where=sa.text("ended_at IS NULL"),
+        postgresql_where=sa.text("ended_at IS NULL"),
     )
     op.create_index(
         "ix_outbox_unknown",

@@ -1,0 +1,106 @@
+"""OUT-1: there is one door. This walks the code to prove it, as the types alone can't."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.model.clearance import Clearance
+from bot.model.errors import ClearanceError
+
+TREE = Path(__file__).parents[2] / "bot"
+MODULES = {path.relative_to(TREE.parent).as_posix(): ast.parse(path.read_text()) for path in sorted(TREE.rglob("*.py"))}
+
+# Methods of the Bot API that reach nobody: they may be called without a clearance.
+SILENT = {"getUpdates", "getMe", "getFile", "setWebhook", "deleteWebhook", "getWebhookInfo"}
+
+
+def calls(tree: ast.AST, name: str) -> Iterator[ast.Call]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == name:
+            yield node
+
+
+def modules_where(found) -> set[str]:
+    return {name for name, tree in MODULES.items() if any(found(node) for node in ast.walk(tree))}
+
+
+@pytest.mark.rule("OUT-1")
+def test_only_the_door_holds_the_seal():
+    def imports_seal(node):
+        return isinstance(node, ast.ImportFrom) and any(alias.name == "SEAL" for alias in node.names)
+
+    assert modules_where(imports_seal) == {"bot/deliveries/door.py"}
+
+    def names_seal(node):
+        return (isinstance(node, ast.Name) and node.id == "SEAL") or (isinstance(node, ast.Attribute) and node.attr == "SEAL")
+
+    assert modules_where(names_seal) == {"bot/deliveries/door.py", "bot/model/clearance.py"}
+
+
+@pytest.mark.rule("OUT-1")
+def test_only_the_dispatcher_asks_a_channel_to_deliver():
+    asking = {name for name, tree in MODULES.items() if any(calls(tree, "deliver"))}
+    assert asking - {"bot/channels/telegram/channel.py"} == {"bot/deliveries/dispatcher.py"}
+    inner = [ast.unparse(call.func) for call in calls(MODULES["bot/channels/telegram/channel.py"], "deliver")]
+    assert inner == ["self._sender.deliver"], "a channel hands part and clearance on, and calls no other"
+
+
+@pytest.mark.rule("OUT-1")
+def test_every_delivery_spends_its_clearance_before_anything_else():
+    found = []
+    for name, tree in MODULES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.AsyncFunctionDef) and node.name == "deliver" and name != "bot/ports/channel.py":
+                first = next(line for line in node.body if not isinstance(line, ast.Expr) or not _is_text(line))
+                found.append((name, ast.unparse(first)))
+    assert dict(found) == {
+        "bot/channels/telegram/channel.py": "return await self._sender.deliver(part, clearance)",
+        "bot/channels/telegram/sending.py": "clearance.spend(part)",
+        "bot/channels/web/channel.py": "clearance.spend(part)",
+    }
+
+
+def _is_text(line: ast.Expr) -> bool:
+    return isinstance(line.value, ast.Constant) and isinstance(line.value.value, str)
+
+
+@pytest.mark.rule("OUT-1")
+def test_the_bot_api_is_called_by_name_only_for_what_reaches_nobody():
+    for name, tree in MODULES.items():
+        if not name.startswith("bot/channels/telegram/"):
+            continue
+        for call in calls(tree, "call"):
+            method = call.args[0]
+            if isinstance(method, ast.Constant):
+                assert method.value in SILENT, f"{name} calls {method.value} past the door"
+            else:
+                assert name == "bot/channels/telegram/sending.py", f"{name} calls a method that can't be read off"
+
+
+@pytest.mark.rule("OUT-1")
+def test_no_other_module_opens_a_connection_to_a_platform():
+    """HTTP clients stand in the client of a platform and in the agents' connection; nowhere else."""
+
+    def opens(node):
+        return isinstance(node, ast.Attribute) and node.attr == "ClientSession"
+
+    assert modules_where(opens) <= {
+        "bot/channels/telegram/client.py",
+        "bot/channels/telegram/channel.py",
+        "bot/agents/connection.py",
+    }
+    importing = modules_where(
+        lambda node: (isinstance(node, ast.Import) and any(a.name.split(".")[0] in CLIENTS for a in node.names))
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in CLIENTS),
+    )
+    assert importing == set()
+
+
+CLIENTS = {"aiogram", "nio", "requests", "httpx", "telegram"}
+
+
+def test_nobody_else_can_make_a_clearance():
+    with pytest.raises(ClearanceError):
+        Clearance(object(), None, None)
