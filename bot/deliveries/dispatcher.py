@@ -196,7 +196,8 @@ class Dispatcher:
         old = queue[0].new.part.destination
         channel = self._channels[old.account]
         await self._outbox.moved(old.account, old.channel, moved.channel, now=self._clock())
-        for index, waiting in enumerate(queue):
+        for index in range(len(queue)):  # what is put behind them meanwhile finds its own way
+            waiting = queue[index]
             part = channel.retarget(waiting.new.part, moved.channel)
             await self._outbox.replace(waiting.id, part)
             queue[index] = replace(waiting, new=replace(waiting.new, part=part))

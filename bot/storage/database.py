@@ -131,12 +131,11 @@ def migrate(path: Path, connection: sqlite3.Connection) -> None:
             from bot.storage.migrations import upgrade
 
             upgrade(path, found)
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            connection.execute(sql.ADD_META, (SALT, secrets.token_hex(32)))
+        if not connection.execute(
+            sql.READ_META, (SALT,)
+        ).fetchone():  # an opening that has nothing to write needs no lock
             connection.execute(sql.ADD_META, (sql.HEAD, f"0:{GENESIS}"))
-        finally:
-            connection.execute("COMMIT")
+            connection.execute(sql.ADD_META, (SALT, secrets.token_hex(32)))
     except sqlite3.Error as error:
         raise _about(path, error) from None
 

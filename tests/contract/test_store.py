@@ -9,7 +9,7 @@ import pytest
 
 from bot.model.errors import StoreError
 from bot.model.part import Action
-from bot.ports.store import InboxState, OutboxState
+from bot.ports.store import InboxState, Load, OutboxState
 from bot.storage.store import Store
 from policy.destination import Destination
 from policy.event import Original
@@ -252,6 +252,14 @@ async def test_what_became_of_a_message_is_found_by_its_id(store):
     assert await store.inbox.original(replace(PLACE, channel="-1"), "1") is Original.UNSEEN
 
 
+async def test_what_came_later_says_nothing_about_what_a_message_was_before(store):
+    first = await decided(store.inbox, "a", MUTE, subject=subject(1))
+    edit = await decided(store.inbox, "b", RESPOND, subject=subject(1, kind="edit"))
+    assert await store.inbox.original(PLACE, "1", before=first.id) is Original.UNSEEN
+    assert await store.inbox.original(PLACE, "1", before=edit.id) is Original.MUTED
+    assert await store.inbox.original(PLACE, "1", before=edit.id + 1) is Original.TAKEN
+
+
 async def test_an_edit_that_was_answered_makes_its_message_taken(store):
     await decided(store.inbox, "a", MUTE, subject=subject(1))
     await decided(store.inbox, "b", RESPOND, subject=subject(1, kind="edit"))
@@ -457,6 +465,15 @@ async def test_a_call_that_was_interrupted_is_unknown_after_a_restart_and_not_ma
     await again.outbox.begin(ready.id)
 
 
+async def test_operators_are_told_of_interrupted_calls_once(backend, store):
+    parked, resent = await sending(store.outbox, [new(), new(unclear="resend")])
+    again = await backend.open()
+    assert await again.outbox.interrupted("telegram:7002", now=NOW) == []
+    assert await again.outbox.interrupted(ACCOUNT, now=NOW) == [parked.id]
+    assert await again.outbox.interrupted(ACCOUNT, now=NOW) == []
+    assert [one.id for one in await again.outbox.pending(ACCOUNT, now=NOW)] == [resent.id]
+
+
 async def test_a_postponed_part_waits_and_counts_its_attempts(backend, store):
     (one,) = await sending(store.outbox, [new()])
     await store.outbox.postpone(one.id, until=NOW + HOUR, flood=False)
@@ -529,6 +546,17 @@ async def test_destinations_of_every_platform_come_back_as_they_were(store):
     assert [one.destination for one in await store.overview.channels()] == [place]
     (row,) = await store.outbox.pending(account, now=NOW)
     assert row.new.part.destination == place
+
+
+async def test_the_load_counts_what_is_not_over(store):
+    await arrived(store.inbox, 1)
+    await decided(store.inbox, 2, MUTE)
+    await decided(store.inbox, 3, DEFER)
+    await answered(store.inbox, 4)
+    (one,) = await sending(store.outbox, [new()])
+    await store.outbox.end(one.id, OutboxState.UNKNOWN, code="timeout", messages=[], now=NOW)
+    await sending(store.outbox, [new()])
+    assert await store.overview.load() == Load(inbox=2, outbox=2, unknown=1, journal=5)
 
 
 # journal

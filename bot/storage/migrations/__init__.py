@@ -4,6 +4,7 @@ import sqlite3
 from pathlib import Path
 
 from bot.model.errors import StoreError
+from bot.storage.failures import explain
 
 
 def upgrade(path: Path, found: str | None) -> None:
@@ -14,13 +15,14 @@ def upgrade(path: Path, found: str | None) -> None:
         found: its revision, None if it is empty.
 
     Raises:
-        StoreError: its revision is not known here.
+        StoreError: its revision is not known here, or it can't be done; then nothing was.
     """
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory
     from alembic.util import CommandError
     from sqlalchemy import create_engine, event
+    from sqlalchemy.exc import DBAPIError
     from sqlalchemy.pool import NullPool
 
     config = Config()
@@ -44,5 +46,8 @@ def upgrade(path: Path, found: str | None) -> None:
         with engine.begin() as connection:
             config.attributes["connection"] = connection
             command.upgrade(config, "head")
+    except DBAPIError as error:
+        reason = explain(error.orig) if isinstance(error.orig, sqlite3.Error) else error
+        raise StoreError(f"the store {path} can't be brought to this version's schema: {reason}") from None
     finally:
         engine.dispose()

@@ -13,6 +13,7 @@ from sqlalchemy import create_engine
 from sqlalchemy.pool import NullPool
 
 import bot.storage.migrations
+from bot.model.errors import StoreError
 from bot.ports.store import InboxState, OutboxState
 from bot.storage import statements
 from bot.storage.database import REVISION, connect, migrate, prepare
@@ -61,7 +62,7 @@ def test_a_migration_that_fails_leaves_the_database_as_it_was(tmp_path):
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE outbox (a)")  # in the way, late
     before = objects(path)
-    with pytest.raises(Exception, match="outbox"):
+    with pytest.raises(StoreError, match="can't be brought to this version"):
         upgrade(path, None)
     assert objects(path) == before
 
@@ -85,6 +86,9 @@ def test_hot_look_ups_use_their_indexes(path):
             (statements.MEMBERS, "ix_inbox_carried"),
             (statements.READY, "ix_outbox_open"),
             (statements.SENDING, "ix_outbox_open"),
+            (statements.LOAD_INBOX, "ix_inbox_unfinished"),
+            (statements.LOAD_OUTBOX, "ix_outbox_open"),
+            (statements.LOAD_UNKNOWN, "ix_outbox_unknown"),
             (statements.UNCLEAR, "ix_outbox_unknown"),
             (statements.SWEEP_INBOX, "ix_inbox_contents"),
             (statements.SWEEP_OUTBOX, "ix_outbox_contents"),

@@ -80,6 +80,16 @@ async def test_look_ups_do_not_wait_for_a_program_that_holds_the_database(tmp_pa
     await store.close()
 
 
+async def test_a_daemon_starts_while_another_program_holds_the_database(tmp_path):
+    path = tmp_path / "store.sqlite"
+    await (await Store.open(path)).close()
+    async with asyncio.timeout(5):
+        with Holder(path):
+            store = await Store.open(path)
+    assert len(await store.inbox.put(ACCOUNT, [arrival(1)])) == 1
+    await store.close()
+
+
 async def test_who_waits_too_long_is_told_the_truth_and_may_try_again(tmp_path, monkeypatch):
     monkeypatch.setattr("bot.storage.database._PRAGMAS", _impatient())
     path = tmp_path / "store.sqlite"
