@@ -274,6 +274,7 @@ class Worker:
         streamed: str | None,
     ) -> None:
         """The end of the work: its last parts and the end itself are one transaction."""
+        self._running.pop(str(work.place.destination), None)  # too late to stop it: the end is being written
         channel = self._channels[to.destination.account]
         words = Words(language)
         settings = self._door.settings(work.place)

@@ -81,8 +81,11 @@ async def scan(case: dict[str, Any], folder: Path) -> None:
     async with BotApi(token=token, username="desk_bot") as api:
         served = folder / "served"
         served.mkdir(mode=0o700)
-        out, faults = await asyncio.gather(_served(api, served), _faults(api, folder))
-        printed += out + faults + await _unreachable(folder / "unreachable", token)
+        printed += "".join(
+            await asyncio.gather(
+                _served(api, served), _faults(api, folder), _unreachable(folder / "unreachable", token)
+            )
+        )
         said = [call.text for call in api.calls] + [str(toast) for toast in api.toasts.values()]
     places = {"what was printed": printed.encode(), "what people read": "\n".join(said).encode()}
     for path in folder.rglob("*"):
@@ -183,7 +186,10 @@ async def _unreachable(folder: Path, token: str) -> str:
     daemon = Child(folder, Nowhere())  # type: ignore[arg-type]
     await daemon.prepare("version: 1\n", "http://127.0.0.1:9/agent")
     await daemon.start(ready=False, debug=True)
-    await asyncio.sleep(2.5)  # long enough to have failed more than once
+    async with asyncio.timeout(30):
+        while not (folder / "data" / "control.sock").exists():
+            await asyncio.sleep(0.05)  # another process makes it; the bound is above
+    await asyncio.sleep(1.0)  # long enough to have failed more than once
     check(await daemon.stop(signal.SIGTERM) == 0, "an orderly end although nothing can be reached", daemon.code)
     return daemon.out
 
