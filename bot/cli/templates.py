@@ -25,17 +25,20 @@ agents:
   # An agent of yours behind a webhook (Standard Webhooks signatures):
   #   kind: webhook
   #   url: https://agent.example.org/discreet
-  #   secret: ${{AGENT_SECRET}} # whsec_...
+  #   secret_file: agent.secret # whsec_...; a file with nothing else in it
   # A model behind an OpenAI-compatible server:
   #   kind: openai
   #   base_url: http://127.0.0.1:11434/v1
   #   model: a-model
-  #   api_key: ${{MODEL_KEY}}
+  #   api_key_file: model.key
 
-# The built-in chat; people enter by a link of `discreet chat invite`.
+# The built-in chat; people enter by a link of `discreet chat invite`. Members are people of the policy who have an account
+# such as web:ann there.
 # chat:
 #   enabled: true
 #   listen: 127.0.0.1:8443
+#   rooms:
+#     support: {{title: Support, members: [ann]}}
 
 # contents_retention: 30d # the words of finished work are erased after it; decisions and digests stay
 # metrics: {{enabled: true, listen: "127.0.0.1:9464"}} # also /healthz and /readyz
@@ -96,7 +99,7 @@ def _channels(bot_id: str, group: str | None) -> str:
     explained = """\
 # Groups, by telegram:BOT:GROUP (and :TOPIC for one topic). audience: who reads along,
 #   external: customers, partners, anybody from outside; the bot speaks only when it is spoken to
-#   internal: your own people only
+#   internal: your own people only; with `reports: true` the gateway's own reports come there
 """
     if group is None:
         return f"""\

@@ -38,6 +38,11 @@ class Channel(Protocol):
         """``platform:workspace``; known from the configuration before the platform has been asked."""
         ...
 
+    @property
+    def repeatable(self) -> bool:
+        """Whether the same part sent twice is one message here, so that an unclear send is simply sent again (DUR-2)."""
+        ...
+
     async def run(self, accept: Accept) -> None:
         """Take events in until cancelled; reconnects by itself.
 

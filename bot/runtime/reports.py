@@ -16,7 +16,7 @@ from bot.texts.codes import Notice
 from bot.texts.words import Words
 from policy.boundary import Basis, Speech
 from policy.event import Chat
-from policy.ruleset import Policy
+from policy.ruleset import Policy, Resend
 
 log = get_logger(__name__)
 
@@ -60,6 +60,7 @@ class Reports:
                     person=None,
                     chat=Chat.GROUP.value,
                     event_id=None,
+                    unclear=Resend.RESEND.value if channel.repeatable else settings.unclear_sends.value,
                 )
                 for part in channel.present(Speech.REPORT, Final(text=words), to=Reply(destination=destination))
                 if self._door.verdict(part, place, Basis.REPORT) is None

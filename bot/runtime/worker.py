@@ -37,7 +37,7 @@ from bot.texts.words import Words
 from policy.boundary import Basis, Speech, Withheld
 from policy.decision import Audience
 from policy.event import Kind
-from policy.ruleset import ChannelPolicy, Policy
+from policy.ruleset import ChannelPolicy, Policy, Resend
 
 log = get_logger(__name__)
 
@@ -350,7 +350,7 @@ class Worker:
                     person=place.other_side,
                     chat=place.chat.value,
                     event_id=work.event_id,
-                    unclear=settings.unclear_sends.value,
+                    unclear=Resend.RESEND.value if channel.repeatable else settings.unclear_sends.value,
                 ),
             )
         return new, kept

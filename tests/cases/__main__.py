@@ -66,7 +66,10 @@ async def main() -> int:
             print(json.dumps({"id": case.get("id"), "result": result, "why": why}, ensure_ascii=False), flush=True)
         else:
             print(f"{case.get('id')}: {result.replace('_', ' ')}" + (f": {why}" if why else ""), flush=True)
-    print(f"{counts['pass']} passed, {counts['fail']} failed, {counts['not_run']} not run", file=sys.stderr if options.json else sys.stdout)
+    print(
+        f"{counts['pass']} passed, {counts['fail']} failed, {counts['not_run']} not run",
+        file=sys.stderr if options.json else sys.stdout,
+    )
     return 1 if counts["fail"] else 0
 
 

@@ -84,7 +84,9 @@ class Child:
         self._process: asyncio.subprocess.Process | None = None
         self._reading: asyncio.Task[tuple[bytes, bytes]] | None = None
 
-    async def prepare(self, policy: str, agent_url: str, *, more: Iterable[str] = (), health: int | None = None) -> None:
+    async def prepare(
+        self, policy: str, agent_url: str, *, more: Iterable[str] = (), health: int | None = None
+    ) -> None:
         """Write its files, and a store that says that it has been started before."""
         hook = ""
         if self.port is not None:

@@ -171,9 +171,9 @@ def _ours(document: yaml.MappingNode, form: Form) -> tuple[str, str | None]:
             value, persons = _by_sign(value)
             if persons is not None:
                 _among_people(files["policy"], persons, "chatting")
-        if target is not None and target[-1] == "operators" and isinstance(value, yaml.SequenceNode):
-            if form is not Form.NAMES_ONLY:
-                value = _among_people(files["policy"], value, "operator")
+        listed = isinstance(value, yaml.SequenceNode) and form is not Form.NAMES_ONLY
+        if target is not None and target[-1] == "operators" and listed:
+            value = _among_people(files["policy"], value, "operator")
         if target is None:
             files["config" if path[0] in ("telegram", "matrix", "gateway") else "policy"].append((key, value))
             continue
@@ -230,7 +230,9 @@ def _text(entries: list[tuple[Any, yaml.Node]]) -> str:
         if isinstance(value, yaml.ScalarNode):
             written = _scalar(value)
         indent = "  " * len(path)
-        head = "".join("  " * depth + f"{step}:" + ("\n" if depth < len(path) - 1 else "") for depth, step in enumerate(path))
+        head = "".join(
+            "  " * depth + f"{step}:" + ("\n" if depth < len(path) - 1 else "") for depth, step in enumerate(path)
+        )
         if isinstance(value, yaml.ScalarNode):
             lines.append(f"{head} {written}".rstrip())
         else:
@@ -241,7 +243,11 @@ def _text(entries: list[tuple[Any, yaml.Node]]) -> str:
 def _scalar(node: yaml.ScalarNode) -> str:
     """A scalar as it was written."""
     if node.style in ("'", '"'):
-        return json.dumps(node.value, ensure_ascii=False) if node.style == '"' else "'" + node.value.replace("'", "''") + "'"
+        return (
+            json.dumps(node.value, ensure_ascii=False)
+            if node.style == '"'
+            else "'" + node.value.replace("'", "''") + "'"
+        )
     return str(node.value)
 
 
@@ -249,7 +255,10 @@ def _config(entries: list[tuple[Any, yaml.Node]]) -> str:
     bot = {key[-1]: _scalar(value) for key, value in entries if isinstance(key, tuple) and key[0] == "telegram"}
     rest = _text([(key, value) for key, value in entries if not isinstance(key, tuple)])
     bot.setdefault("token", TOKEN)
-    lines = ["telegram:", *(f"  {'- ' if n == 0 else '  '}{key}: {value}" for n, (key, value) in enumerate(bot.items()))]
+    lines = [
+        "telegram:",
+        *(f"  {'- ' if n == 0 else '  '}{key}: {value}" for n, (key, value) in enumerate(bot.items())),
+    ]
     head = "" if re.search(r"^telegram:", rest, re.MULTILINE) else "\n".join(lines) + "\n"
     return head + "agents: {main: {kind: echo}}\n" + rest
 
@@ -361,8 +370,13 @@ def _twins(document: yaml.MappingNode, folder: Path) -> None:
         _, said = _refusal(_ours(document, Form.SECTIONS)[0], "policy.yaml", {}, folder)
         lines = {number for line in said.splitlines() if "twice" in line for number in re.findall(r"line (\d+)", line)}
         check(len(lines) >= 2, "both lines of a key that is there twice", sorted(lines))
-    for number in {key.value for _, value in document.value if isinstance(value, yaml.MappingNode) for key, _ in value.value}:
-        for first, second in (((f"telegram:{BOT_ID}:{number}"), f'"telegram:{BOT_ID}:{number}"'), (number, f'"{number}"')):
+    for number in {
+        key.value for _, value in document.value if isinstance(value, yaml.MappingNode) for key, _ in value.value
+    }:
+        for first, second in (
+            ((f"telegram:{BOT_ID}:{number}"), f'"telegram:{BOT_ID}:{number}"'),
+            (number, f'"{number}"'),
+        ):
             text = f"version: 1\nchannels:\n  {first}: {{audience: external}}\n  {second}: {{audience: internal}}\n"
             loaded, said = _refusal(text, "policy.yaml", {}, folder)
             check(loaded is None and "line 3" in said, "the same key in two ways of writing to be refused")

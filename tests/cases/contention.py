@@ -33,26 +33,32 @@ async def contention(case: dict[str, Any], folder: Path) -> None:
         return {"kind": "final", "text": f"answer to {text_of(document)}"}
 
     brain = Brain(answer)
-    async with BotApi(token=f"{BOT_ID}:{'A' * 35}", username="desk_bot", parse="none") as api:
-        async with child(folder, api, POLICY, brain) as daemon:
-            await daemon.start()
-            over = asyncio.Event()
-            disturbers = [
-                asyncio.create_task(_look(folder, every_s, over), name="look"),
-                asyncio.create_task(_commands(folder, over), name="commands"),
-                asyncio.create_task(_hold(folder, over), name="hold"),
-                asyncio.create_task(_copy(folder, over), name="copy"),
-            ]
-            await asyncio.sleep(0)
-            for number in range(count):
-                api.say(chat=PERSON + number % CHATS, text=f"message {number}.")
-            await api.wait_for(lambda: len(_seen(api)) >= count, timeout=60)
-            over.set()
-            async with asyncio.timeout(30):
-                looks, commands, holds, copies = await asyncio.gather(*disturbers)
-            check(await daemon.stop() == 0, "an orderly end", daemon.code)
-            check(min(looks, commands, holds, copies) > 0, "looks, commands, holds and copies", (looks, commands, holds, copies))
-            _judge(daemon, api, count)
+    async with (
+        BotApi(token=f"{BOT_ID}:{'A' * 35}", username="desk_bot", parse="none") as api,
+        child(folder, api, POLICY, brain) as daemon,
+    ):
+        await daemon.start()
+        over = asyncio.Event()
+        disturbers = [
+            asyncio.create_task(_look(folder, every_s, over), name="look"),
+            asyncio.create_task(_commands(folder, over), name="commands"),
+            asyncio.create_task(_hold(folder, over), name="hold"),
+            asyncio.create_task(_copy(folder, over), name="copy"),
+        ]
+        await asyncio.sleep(0)
+        for number in range(count):
+            api.say(chat=PERSON + number % CHATS, text=f"message {number}.")
+        await api.wait_for(lambda: len(_seen(api)) >= count, timeout=60)
+        over.set()
+        async with asyncio.timeout(30):
+            looks, commands, holds, copies = await asyncio.gather(*disturbers)
+        check(await daemon.stop() == 0, "an orderly end", daemon.code)
+        check(
+            min(looks, commands, holds, copies) > 0,
+            "looks, commands, holds and copies",
+            (looks, commands, holds, copies),
+        )
+        _judge(daemon, api, count)
 
 
 def _seen(api: BotApi) -> list[str]:
@@ -130,7 +136,10 @@ async def _copy(folder: Path, over: asyncio.Event) -> int:
     def copy(number: int) -> None:
         target = folder / f"backup{number}.db"
         source = f"file:{folder / 'data' / ledger.DATABASE}?mode=ro"
-        with closing(sqlite3.connect(source, uri=True, timeout=20)) as database, closing(sqlite3.connect(target)) as backup:
+        with (
+            closing(sqlite3.connect(source, uri=True, timeout=20)) as database,
+            closing(sqlite3.connect(target)) as backup,
+        ):
             database.backup(backup)
         check(ledger.integrity(target) == "ok", "a sound copy")
 

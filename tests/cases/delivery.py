@@ -34,7 +34,9 @@ async def sequence(case: dict[str, Any], folder: Path) -> None:
         await _outgoing(steps, expected, given.get("limit", {}), folder)
 
 
-async def _outgoing(steps: list[dict[str, Any]], expected: dict[str, Any], limits: dict[str, int], folder: Path) -> None:
+async def _outgoing(
+    steps: list[dict[str, Any]], expected: dict[str, Any], limits: dict[str, int], folder: Path
+) -> None:
     end_state = str(expected["end_state"])
     sends, replies = sends_of(steps), replies_of(steps)
     if not sends:

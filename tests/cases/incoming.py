@@ -104,7 +104,7 @@ class Sequence:
         await self.brain.heard(f"update {key}")
         if key in self.held:
             self.cut.add(key)
-        elif key in self.dying or following and _is(following[0], "sigterm"):
+        elif key in self.dying or (following and _is(following[0], "sigterm")):
             check(await self.daemon.over() == 0, "an orderly end", self.daemon.code)
             self.done.add(key)
         else:
@@ -213,7 +213,12 @@ def _judge(sequence: Sequence, folder: Path) -> None:
 
 
 def _policy(chats: set[int], commands: Iterable[str]) -> str:
-    lines = ["version: 1", "direct: {strangers: allow}", "defaults: {backlog: 20h}", f"commands: [{', '.join(sorted({*commands}))}]"]
+    lines = [
+        "version: 1",
+        "direct: {strangers: allow}",
+        "defaults: {backlog: 20h}",
+        f"commands: [{', '.join(sorted({*commands}))}]",
+    ]
     groups = sorted(chat for chat in chats if chat < 0)
     if groups:
         lines += ["channels:", *(f'  "telegram:{BOT_ID}:{chat}": {{audience: external}}' for chat in groups)]

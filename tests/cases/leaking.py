@@ -5,11 +5,12 @@ import os
 import signal
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote
 
 from tests.acceptance.commands import environment
-from tests.cases.child import Brain, Child, Document, child, free_port, text_of
+from tests.cases.child import Brain, Child, Document, child, text_of
 from tests.cases.result import NotRun, check
 from tests.cases.script import PERSON
 from tests.servers.botapi import BotApi
@@ -178,12 +179,8 @@ async def _unreachable(folder: Path, token: str) -> str:
     """A server that no name leads to."""
     folder.mkdir(mode=0o700)
 
-    class Nowhere:
-        url = f"http://no-such-host.invalid:{free_port()}"
-        totals: dict[str, int] = {}
-
-    Nowhere.token = token  # type: ignore[attr-defined]
-    daemon = Child(folder, Nowhere())  # type: ignore[arg-type]
+    nowhere = SimpleNamespace(url="http://no-such-host.invalid", token=token, totals={})
+    daemon = Child(folder, nowhere)  # type: ignore[arg-type]
     await daemon.prepare("version: 1\n", "http://127.0.0.1:9/agent")
     await daemon.start(ready=False, debug=True)
     async with asyncio.timeout(30):

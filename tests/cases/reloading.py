@@ -83,7 +83,9 @@ class Reloading:
 
     def unchanged(self) -> None:
         """The user's file is theirs."""
-        check((self.daemon.folder / "policy.yaml").read_text(encoding="utf-8") == self.file, "the file as it was written")
+        check(
+            (self.daemon.folder / "policy.yaml").read_text(encoding="utf-8") == self.file, "the file as it was written"
+        )
 
 
 def valid(settings: dict[str, str]) -> str:

@@ -129,6 +129,7 @@ class Place:
     send: Send | None = None
     part: int | None = None
     formatted: bool = False
+    threaded: bool = False
 
     def holds(self, method: str, arguments: Arguments) -> bool:
         text = arguments.text("text") or arguments.text("caption") or arguments.text("media")
@@ -136,6 +137,8 @@ class Place:
         if method in ("getupdates", "getme", "sendchataction", "sendmessagedraft") or text.startswith("probe"):
             return False
         if self.formatted and "entities" not in arguments and "caption_entities" not in arguments:
+            return False
+        if self.threaded and "message_thread_id" not in arguments:
             return False
         if self.send is None:
             ours = not chat or chat in {str(send.chat) for send in self.sends}
@@ -225,7 +228,7 @@ def place_replies(replies: list[Reply], sends: list[Send]) -> list[Scripted]:
             kind=kind,  # type: ignore[arg-type]
             error=ApiError(reply.code, reply.description, dict(reply.parameters)),
             deliver=reply.applied,
-            times=None if reply.code == 403 else 1,  # a closed chat stays closed
+            times=None if reply.code == 403 or place.threaded else 1,  # what is closed stays closed
             passes=reply.fate == "ok",
             place=place,
             before=last.get(key),
@@ -236,11 +239,12 @@ def place_replies(replies: list[Reply], sends: list[Send]) -> list[Scripted]:
 def _place(reply: Reply, sends: list[Send]) -> Place:
     label = re.sub(r"\s*\(.*\)\s*$", "", reply.label).strip()
     formatted = reply.says("entit")  # only what has entities can be refused for them
+    threaded = reply.says("thread not found", "topic")
     if method := _METHOD.match(label):
-        return Place(sends=sends, method=method[0].lower(), formatted=formatted)
+        return Place(sends=sends, method=method[0].lower(), formatted=formatted, threaded=threaded)
     for send in sends:
         if send.text == label:
-            return Place(sends=sends, send=send, formatted=formatted)
+            return Place(sends=sends, send=send, formatted=formatted, threaded=threaded)
     number = _PART.fullmatch(label)
     if number and sends:
         return Place(sends=sends, send=next((s for s in sends if s.parts > 1), sends[0]), part=int(number[1]))

@@ -25,7 +25,9 @@ def policy_text(bot_id: int, policy: dict[str, Any], chats: set[int]) -> str:
     listed = policy.get("allow_chats")
     groups = sorted(chat for chat in chats if chat < 0 and (listed is None or chat in listed))
     open_questions = policy.get("require_mention") is False
-    audience = "internal, require_mention: false" if open_questions or not policy.get("external_group", True) else "external"
+    audience = (
+        "internal, require_mention: false" if open_questions or not policy.get("external_group", True) else "external"
+    )
     if audience.startswith("internal") and not open_questions:
         audience = "internal"
     lines = [
@@ -156,5 +158,3 @@ def _files(api: BotApi, value: Any) -> None:
             api.file(b"content", file_id=value["file_id"])
         for item in value.values():
             _files(api, item)
-
-

@@ -75,6 +75,11 @@ class TelegramChannel:
         return f"{facts.PLATFORM}:{self._bot_id}"
 
     @property
+    def repeatable(self) -> bool:
+        """sendMessage has no idempotency key."""
+        return False
+
+    @property
     def state(self) -> str:
         """State of the intake, for health checks: ``starting``, ``ok``, ``unreachable``, ``conflict`` or ``store``."""
         return self._intake.state

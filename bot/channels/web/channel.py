@@ -124,6 +124,11 @@ class WebChat:
         return self._register.account
 
     @property
+    def repeatable(self) -> bool:
+        """A message's id is part of its payload, and an id that stands there already changes nothing."""
+        return True
+
+    @property
     def url(self) -> str:
         """Where browsers find it; known when :attr:`ready` is set."""
         return self._url

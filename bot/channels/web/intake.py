@@ -65,7 +65,7 @@ class Intake:
         """A new message."""
         if not post.text.strip() and not post.files:
             raise RefusedError("error.empty", 422)
-        message = self._name("m", sender, post.nonce)
+        message = self._name("m", room, sender, post.nonce)
         reply = await self._replied(room, post.reply)
         files = await self._keep(room, message, post)
         spoken = {
@@ -100,7 +100,7 @@ class Intake:
 
     async def edit(self, room: Room, sender: Member, message: str, post: EditPost) -> Entry:
         """A message of one's own, as it stands now (PART-11)."""
-        key = self._name("e", sender, post.nonce)
+        key = self._name("e", room, sender, post.nonce)
         async with self.lock(room.id):
             document = await self._own(room, sender, message)
             if not post.text.strip() and not document["files"]:
@@ -132,7 +132,7 @@ class Intake:
 
     async def delete(self, room: Room, sender: Member, message: str, post: DeletePost) -> Entry:
         """Take back a message of one's own: its words leave here and everywhere (PART-9, PART-18)."""
-        key = self._name("d", sender, post.nonce)
+        key = self._name("d", room, sender, post.nonce)
         async with self.lock(room.id):
             document = await self._own(room, sender, message)
             raw = native(
@@ -160,7 +160,7 @@ class Intake:
         card = None if document is None or document["author"] != self._register.bot else document.get("card")
         if card is None or all(button["token"] != post.token for button in card["buttons"]):
             raise RefusedError("error.button_gone", 404)
-        key = self._name("t", sender, post.nonce)
+        key = self._name("t", room, sender, post.nonce)
         raw = native(
             self._register,
             kind="tap",
@@ -179,8 +179,8 @@ class Intake:
         arrival = Arrival(key=key, lane=self._register.lane(room.id), raw=raw, received_at=self._clock())
         await self.accept(self._register.account, [arrival])
 
-    def _name(self, letter: str, sender: Member, nonce: str) -> str:
-        digest = hashlib.sha256(f"{self._register.desk}\0{sender.id}\0{letter}\0{nonce}".encode())
+    def _name(self, letter: str, room: Room, sender: Member, nonce: str) -> str:
+        digest = hashlib.sha256(f"{self._register.desk}\0{room.id}\0{sender.id}\0{letter}\0{nonce}".encode())
         return letter + digest.hexdigest()[:24]
 
     def _mentions(self, room: Room, text: str, claimed: Sequence[str]) -> list[str]:

@@ -89,6 +89,12 @@ def test_people_are_found_by_each_of_their_accounts():
     assert found.operators == ("ann",)
 
 
+def test_people_are_shown_by_the_first_of_their_names_as_it_is_written():
+    found = loaded("people:\n  ann: {accounts: [web:ann], names: [Ann Éxample, Annie]}\n  bob: {accounts: [web:bob]}\n")
+
+    assert [found.people[account].display for account in ("web:ann", "web:bob")] == ["Ann Éxample", ""]
+
+
 def test_people_are_called_by_their_names_and_first_names():
     found = loaded("people:\n  ann: {accounts: [], names: [Ann Éxample, Annie]}\n  bob: {accounts: [], names: [ANN]}\n")
 

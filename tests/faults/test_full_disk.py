@@ -1,0 +1,46 @@
+"""The disk is full: nothing is acknowledged that is not stored, and when there is room again everything goes on by itself.
+
+The system's limit on the size of a file plays the disk: SQLite's log can't grow beyond it.
+"""
+
+import resource
+
+import pytest
+
+from tests.faults.process import BOB, GROUP, HANDLE, LOOK_EVERY_S, Process, daemon
+
+ROOM = resource.RLIM_INFINITY
+STEPS = [0, 2, 4, 8, 16, 24, 40, 64]
+"""Pages for which there is still room: it runs out at the first step of an event or at any later one."""
+PAGE = 4096 + 24
+
+
+def limit(process: Process, size: int) -> None:
+    """No file of the daemon may grow beyond ``size`` bytes."""
+    resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (size, ROOM))
+
+
+@pytest.mark.rule("DUR-1", "DUR-3")
+@pytest.mark.parametrize("pages", STEPS)
+async def test_with_a_full_disk_nothing_is_acknowledged_unstored_and_everything_goes_on_when_there_is_room(
+    api,
+    tmp_path,
+    pages,
+):
+    async with daemon(tmp_path, api) as process:
+        await process.start()
+        api.say(chat=GROUP, sender=BOB, text=f"{HANDLE} 0")
+        await process.settled()
+        log = tmp_path / "data" / "discreet.db-wal"
+        limit(process, log.stat().st_size + pages * PAGE)
+        first = api.account.updates.next_id
+        updates = set(range(first, first + 12))
+        for n in range(1, 13):
+            api.say(chat=GROUP, sender=BOB, text=f"{HANDLE} {n}")
+        await process.until(lambda _: b'"store_' in (tmp_path / "log").read_bytes() or b"not_stored" in (tmp_path / "log").read_bytes())
+        assert updates - set(api.pending) <= {int(key) for key in process.books.keys()}
+        limit(process, ROOM)
+        await process.settled()
+        assert api.texts(GROUP) == [f"{HANDLE} {n}" for n in range(13)]
+        assert await process.stop() == 0
+        process.check_journal()
