@@ -32,8 +32,8 @@ agents:
   #   model: a-model
   #   api_key_file: model.key
 
-# The built-in chat; people enter by a link of `discreet chat invite`. Members are people of the policy who have an account
-# such as web:ann there.
+# The built-in chat; people enter by a link of `discreet chat invite`. Members are people of the policy who have an
+# account such as web:ann there.
 # chat:
 #   enabled: true
 #   listen: 127.0.0.1:8443

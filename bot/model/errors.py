@@ -16,7 +16,15 @@ __all__ = ["AgentError", "ChannelError", "ClearanceError", "ConfigError", "Discr
 
 
 class StoreError(DiscreetError):
-    """The store can't be opened, read or written."""
+    """The store can't be opened, read or written.
+
+    Attributes:
+        passing: the same may succeed later as it is: the disk was full, or somebody held the database.
+    """
+
+    def __init__(self, text: str, *, passing: bool = False) -> None:
+        super().__init__(text)
+        self.passing = passing
 
 
 class ChannelError(DiscreetError):

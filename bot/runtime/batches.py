@@ -84,6 +84,13 @@ class Batches:
         self._open.clear()
         await self.idle()
 
+    async def cancel(self) -> None:
+        """Stop now."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
     def _close(self, key: str) -> None:
         current = self._open.pop(key)
         if current.parts:

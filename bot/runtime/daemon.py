@@ -109,17 +109,18 @@ class Daemon:
         if self._failed:
             raise self._failed[0]
 
-    async def close(self, *, grace_s: float = 8.0) -> None:
+    async def close(self, *, grace_s: float = 7.0) -> None:
         """Stop taking in, let what has begun end, leave the rest in the store."""
         crew = self._crew
         notify(STOPPING)
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        await crew.gateway.close()
+        await crew.gateway.close(grace_s=grace_s / 8)
         await crew.worker.close(grace_s=grace_s / 2)
         await crew.dispatcher.close(grace_s=grace_s / 2)
-        await asyncio.gather(*self._told, return_exceptions=True)
+        if self._told:
+            await asyncio.wait(self._told, timeout=grace_s / 8)
         for channel in crew.channels.values():
             await channel.close()
         for agent in crew.agents:

@@ -96,13 +96,18 @@ class Gateway:
         """How many conversations have events that are being judged or wait for it."""
         return len(self._lanes)
 
-    async def close(self) -> None:
-        """Stop judging. What is not decided stays in the inbox."""
+    async def close(self, *, grace_s: float) -> None:
+        """Stop judging. What is not decided stays in the inbox, also what can't be recorded within ``grace_s`` seconds."""
         if self._revisiting is not None:
             self._revisiting.cancel()
             await asyncio.gather(self._revisiting, return_exceptions=True)
-        await self._lanes.close()
-        await self._batches.close()
+        try:
+            async with asyncio.timeout(grace_s):
+                await self._lanes.close()
+                await self._batches.close()
+        except TimeoutError:  # the store can't be written
+            await self._lanes.cancel()
+            await self._batches.cancel()
 
     # deciding
 

@@ -17,6 +17,18 @@ _SENTENCES: Final = {
     sqlite3.SQLITE_NOTADB: "the file is no database (name another file, or move this one away)",
 }
 
+_PASSING: Final = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_IOERR,
+    },
+)
+"""What an admin can mend while the daemon runs."""
+
 
 def code_of(error: sqlite3.Error) -> int:
     """SQLite's primary code, 0 where there is none."""
@@ -34,7 +46,8 @@ def explain(error: Exception) -> Exception:
         return error
     if isinstance(error, sqlite3.Error):
         name = getattr(error, "sqlite_errorname", None) or type(error).__name__
-        return StoreError(f"{_SENTENCES.get(code_of(error), 'the database refused it; nothing was written')} [{name}]")
+        said = _SENTENCES.get(code_of(error), "the database refused it; nothing was written")
+        return StoreError(f"{said} [{name}]", passing=code_of(error) in _PASSING)
     if isinstance(error, (UnicodeError, OverflowError)):
         return StoreError(f"a value can't be stored ({type(error).__name__}); nothing was written")
     return error

@@ -38,15 +38,15 @@ class SqlInbox:
 
     async def started(self, account: str, *, now: datetime) -> datetime:
         """See :meth:`bot.ports.store.Inbox.started`."""
-        return await self._writer.do(_start, (account, now))
+        return await self._writer.do(_start, (account, now), patient=False)
 
     async def put(self, account: str, arrivals: Sequence[Arrival]) -> list[Stored]:
         """See :meth:`bot.ports.store.Inbox.put`."""
-        return await self._writer.do(_put, (account, arrivals)) if arrivals else []
+        return await self._writer.do(_put, (account, arrivals), patient=False) if arrivals else []
 
     async def unfinished(self, account: str) -> list[Unfinished]:
         """See :meth:`bot.ports.store.Inbox.unfinished`."""
-        return await self._writer.do(_unfinished, account)
+        return await self._writer.do(_unfinished, account, patient=False)
 
     async def decide(
         self,

@@ -32,11 +32,11 @@ class SqlOutbox:
 
     async def interrupted(self, account: str, *, now: datetime) -> list[int]:
         """See :meth:`bot.ports.store.Outbox.interrupted`."""
-        return await self._writer.do(_interrupted, (account, to_us(now)))
+        return await self._writer.do(_interrupted, (account, to_us(now)), patient=False)
 
     async def pending(self, account: str, *, now: datetime) -> list[Waiting]:
         """See :meth:`bot.ports.store.Outbox.pending`."""
-        return await self._writer.do(_pending, (account, to_us(now)))
+        return await self._writer.do(_pending, (account, to_us(now)), patient=False)
 
     async def begin(self, part_id: int) -> None:
         """See :meth:`bot.ports.store.Outbox.begin`."""

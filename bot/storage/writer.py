@@ -21,10 +21,13 @@ from typing import Any, Final, TypeVar
 
 from bot.journal.chain import Facts, Head, Record, link
 from bot.model.errors import StoreError
+from bot.observability.log import get_logger
 from bot.storage.compiled import BulkInsert
 from bot.storage.failures import busy, explain
 from bot.storage.schema import journal
 from bot.storage.statements import JOURNAL_ROW_COLUMNS, READ_HEAD, WRITE_HEAD
+
+log = get_logger(__name__)
 
 Payload = TypeVar("Payload")
 Result = TypeVar("Result")
@@ -32,6 +35,10 @@ Operation = Callable[["Transaction", Sequence[Payload]], Sequence[Result]]
 
 MAX_WAITING: Final = 20_000
 """Operations that may wait; whoever comes then waits for room."""
+
+PAUSE_FIRST_S: Final = 0.1
+PAUSE_LONGEST_S: Final = 5.0
+"""Between tries while the disk is full."""
 
 MAX_GROUP: Final = 1_000
 """Operations of one transaction, so that the first of them does not wait for ever."""
@@ -112,20 +119,48 @@ class Writer:
         self._room.set()
         self._drained = asyncio.Event()
         self._closing = False
+        self._ending = asyncio.Event()
+        self._failing = False
         self._head = read_head(connection)
         self._thread = threading.Thread(target=self._work, name="store-writer", daemon=True)
         self._thread.start()
 
-    async def do(self, run: Operation[Payload, Result], payload: Payload) -> Result:
+    async def do(self, run: Operation[Payload, Result], payload: Payload, *, patient: bool = True) -> Result:
         """Run an operation; durable when this returns.
 
         Args:
             run: is given all neighbouring payloads of the same operation at once, and returns a result for each.
             payload: what it needs.
+            patient: while the disk is full and the like, wait and try again, so that what has begun goes on when there
+                is room; otherwise whoever asks is told at once.
 
         Raises:
             StoreError: it could not be done, and nothing of it was.
         """
+        pause_s = PAUSE_FIRST_S
+        while True:
+            try:
+                result = await self._submit(run, payload)
+            except StoreError as error:
+                self._seen(error)
+                if not patient or not error.passing:
+                    raise
+            else:
+                if self._failing:
+                    self._failing = False
+                    log.warning("store_recovered")
+                return result
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._ending.wait(), pause_s)
+            pause_s = min(pause_s * 2, PAUSE_LONGEST_S)
+
+    def _seen(self, error: StoreError) -> None:
+        """Log the first of a row of failures that may pass."""
+        if error.passing and not self._failing:
+            self._failing = True
+            log.error("store_failing", cause=str(error))
+
+    async def _submit(self, run: Operation[Payload, Result], payload: Payload) -> Result:
         while self._waiting >= MAX_WAITING:
             self._room.clear()
             await self._room.wait()
@@ -143,6 +178,7 @@ class Writer:
         if self._closing:
             return
         self._closing = True
+        self._ending.set()
         if self._waiting:
             await self._drained.wait()
         self._queue.put(None)

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import json
-import os
 import signal
 import socket
 import sys
@@ -203,8 +202,3 @@ async def child(
         finally:
             if daemon.running:
                 await daemon.stop(signal.SIGKILL)
-
-
-def modes(folder: Path) -> dict[Path, int]:
-    """The permission bits of everything in a folder."""
-    return {path: os.stat(path).st_mode & 0o777 for path in folder.rglob("*")}

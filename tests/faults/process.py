@@ -153,6 +153,10 @@ class Process:
         done = self.command("journal", "verify", "--config", "config.yaml")
         assert (done.returncode, done.stdout) == (0, "journal: in order\n"), done.stderr
 
+    def said(self, event: str) -> bool:
+        """Whether one of its processes has logged an event."""
+        return f'"event": "{event}"' in (self.folder / "log").read_text(errors="replace")
+
     def complaints(self) -> list[Mapping[str, Any]]:
         """What all its processes have logged as an error, and lines that are no log lines."""
         found: list[Mapping[str, Any]] = []

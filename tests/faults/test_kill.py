@@ -129,6 +129,8 @@ async def test_nothing_is_lost_and_nothing_done_twice_however_often_the_daemon_i
     check_order(crowd, api)
     process.check_journal()
     assert process.complaints() == []
-    print(f"{len(crowd.updates)} updates, {len(crowd.requests)} requests, {process.starts} starts, unclear: {dict(doubts)}")
+    print(
+        f"{len(crowd.updates)} updates, {len(crowd.requests)} requests, {process.starts} starts, unclear: {dict(doubts)}"
+    )
     unknown = [part for part in books.parts() if part.state == "unknown"]
     assert bool(unknown) == bool(api.sent(REPORTS)), "operators hear of what nobody knows, and of nothing else"

@@ -90,7 +90,11 @@ async def test_an_album_that_is_cut_in_two_by_a_kill_is_handed_over_once_and_who
         (answer,) = api.texts(GROUP)
         assert answer.startswith(f"{HANDLE} what is this?\n")
         assert answer.count(" bytes") == 3
-        assert sorted(str(entry.result) for entry in process.books.entries().values()) == ["answered", "carried", "carried"]
+        assert sorted(str(entry.result) for entry in process.books.entries().values()) == [
+            "answered",
+            "carried",
+            "carried",
+        ]
         assert await process.stop() == 0
         assert process.complaints() == []
 

@@ -15,6 +15,7 @@ from bot.config import Config, ConfigError, DiscreetError, Secret, load_config, 
 from bot.config.document import build
 from bot.config.file import exposed
 from bot.config.settings import (
+    ChatRoom,
     EchoAgent,
     Limits,
     Listen,
@@ -87,7 +88,9 @@ def test_everything_can_be_said(load, tmp_path):
     found = load(
         "data_dir: /srv/discreet\npolicy: rules/policy.yaml\ncontents_retention: 7d\nlog: {level: debug, format: console}\n"
         'metrics: {enabled: false, listen: "[::1]:0"}\n'
-        "chat: {enabled: true, listen: 0.0.0.0:8443, public_url: https://chat.example.org/}\ndefault_agent: model\n"
+        "chat:\n  {enabled: true, listen: 0.0.0.0:8443, public_url: https://chat.example.org/, desk: shop, bot_name: helper,\n"
+        "   rooms: {hall: {title: Hall, members: [ann, bob]}, ann: {title: Ann, members: [ann], direct: true}}}\n"
+        "default_agent: model\n"
         "telegram:\n"
         "  - token: ${TOKEN}\n    api_url: http://127.0.0.1:8081/\n    mode: webhook\n    max_file_mb: 50\n"
         "    webhook: {public_url: https://bot.example.org/hook, secret: abc-DEF_1, listen: localhost:8080, path: /hook}\n"
@@ -138,6 +141,11 @@ def test_everything_can_be_said(load, tmp_path):
     assert found.default_agent == "model"
     assert (found.data_dir, found.policy) == (Path("/srv/discreet"), tmp_path / "rules/policy.yaml")
     assert found.chat.public_url == "https://chat.example.org"
+    assert (found.chat.desk, found.chat.bot_name) == ("shop", "helper")
+    assert found.chat.rooms == (
+        ChatRoom(id="hall", title="Hall", members=("ann", "bob")),
+        ChatRoom(id="ann", title="Ann", members=("ann",), direct=True),
+    )
     assert str(found.metrics.listen) == "[::1]:0"
     assert (found.log.level, found.log.format) == (LogLevel.DEBUG, LogFormat.CONSOLE)
     assert "SYNTHETIC" not in repr(found)
@@ -162,6 +170,13 @@ REFUSED = [
     (BOT + ECHO + "chat: {listen: 8443}\n", 3, "no host and port", "127.0.0.1:8443"),
     (BOT + ECHO + "chat: {listen: localhost:99999}\n", 3, "no host and port", "127.0.0.1:8443"),
     (BOT + ECHO + "chat: {enabled: true, listen: 0.0.0.0:8443}\n", 3, "public_url is missing", "from outside"),
+    (BOT + ECHO + "chat: {enabled: true}\n", 3, "the chat has no room", "with a title and members"),
+    (
+        BOT + ECHO + "chat: {rooms: {ann: {title: Ann, members: [ann, bob], direct: true}}}\n",
+        3,
+        "this is no direct room",
+        "name one member",
+    ),
     (BOT + ECHO + "chat: {public_url: chat.example.org}\n", 3, "no web address", "https://"),
     (BOT + ECHO + "chat: {public_url: 'https://[example.org'}\n", 3, "no web address", "https://"),
     (BOT + ECHO + "chat: {public_url: 'https://me:SYNTHETIC@example.org'}\n", 3, "a password", "take them out"),
@@ -213,7 +228,7 @@ def test_what_can_not_hold_is_refused_with_its_line_and_mend_and_without_secrets
 
 
 def test_problems_are_reported_together(refused):
-    text = "telegram: [{token: SYNTHETIC}, {}]\nagents: {main: {kind: webhook}}\nchat: {enabled: true, listen: 0.0.0.0:1}\n"
+    text = "telegram: [{token: SYNTHETIC}, {}]\nagents: {main: {kind: webhook}}\nchat: {enabled: true, listen: 0.0.0.0:1, rooms: {hall: {title: Hall, members: [ann]}}}\n"
 
     assert [problem.mark.line for problem in refused(text)] == [1, 1, 2, 2, 3]
 
@@ -264,7 +279,7 @@ def test_the_home_of_nobody_is_told_plainly(config_file):
 
 
 def test_the_chat_alone_is_something_to_serve(load):
-    assert load("chat: {enabled: true}\n" + ECHO).telegram == ()
+    assert load("chat: {enabled: true, rooms: {hall: {title: Hall, members: [ann]}}}\n" + ECHO).telegram == ()
 
 
 def test_a_file_that_is_not_there_or_no_text_is_told_plainly(tmp_path):

@@ -78,7 +78,7 @@ async def own_calls() -> list[tuple[str, dict[str, Any]]]:
     intake._offset = 5
     webhook = Webhook(url="https://example.org/telegram", secret="s" * 16)
     hook = WebhookIntake(api, webhook, account="telegram:7001", clock=lambda: datetime.now(UTC))
-    for coroutine in (intake._fetch(), intake._delete_webhook(), hook._announce(), IdentityWatch(api)._look()):
+    for coroutine in (intake._fetch(), intake._delete_webhook(), hook._announce(), IdentityWatch(api).look()):
         with pytest.raises(asyncio.CancelledError):
             await coroutine
     return api.seen
