@@ -5,7 +5,7 @@ import gc
 import os
 import signal
 import tempfile
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
@@ -37,6 +37,7 @@ from bot.runtime.rulings import Rulings
 from bot.runtime.worker import Worker
 from bot.storage.store import Store, StoreReader
 from policy.document import load
+from policy.errors import PolicyError
 from policy.ruleset import Policy
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def assemble(
     contents_retention: timedelta = timedelta(days=30),
     sweepers: Sequence[Sweeper] = (),
     services: Sequence[Service] = (),
+    stop: asyncio.Event | None = None,
 ) -> Daemon:
     """Put a daemon together.
 
@@ -83,6 +85,7 @@ def assemble(
         contents_retention: how long the words of finished work are kept.
         sweepers: what else erases contents that have been kept long enough.
         services: further things that run as long as the daemon does.
+        stop: ends the daemon when it is set.
     """
     by_account = {channel.account: channel for channel in channels}
     rulings = Rulings() if rulings is None else rulings
@@ -142,6 +145,7 @@ def assemble(
             contents_retention=contents_retention,
             services=services,
         ),
+        stop=stop,
     )
     return daemon
 
@@ -155,8 +159,9 @@ async def run_gateway(config: Config) -> None:
         StoreError: the store can't be opened.
         ChannelError: no channel could go on.
     """
+    told = listen_for_the_end()
     make_data_dir(config.data_dir)
-    policy = in_force(config.policy)
+    policy = in_force(config.policy, config.agents)
     store = await Store.open(config.data_dir / STORE)
     try:
         rulings, health = Rulings(), Health()
@@ -165,7 +170,6 @@ async def run_gateway(config: Config) -> None:
         chat = built_in_chat(config, policy(), store, rulings) if config.chat.enabled else None
         if chat is not None:
             channels.append(chat)
-        check_agents(policy(), config)
         if not channels:
             raise ConfigError("no channel is configured: name a Telegram bot under telegram:, or switch the chat on")
         if config.metrics.enabled:
@@ -182,26 +186,37 @@ async def run_gateway(config: Config) -> None:
             contents_retention=config.contents_retention,
             sweepers=() if chat is None else (chat.sweep,),
             services=services,
+            stop=told,
         )
         await until_told(daemon, policy)
     finally:
         await store.close()
 
 
-async def until_told(daemon: Daemon, policy: PolicyInForce) -> None:
-    """Run until SIGTERM or SIGINT; SIGHUP looks at the policy file."""
+def listen_for_the_end() -> asyncio.Event:
+    """An event that SIGTERM and SIGINT set; from the first moment on, so that the end is always in order."""
+    told = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, daemon.stop)
-    loop.add_signal_handler(signal.SIGHUP, policy.poke)
+        loop.add_signal_handler(number, told.set)
+    return told
+
+
+async def until_told(daemon: Daemon, policy: PolicyInForce) -> None:
+    """Run until the end is told; SIGHUP looks at the policy file."""
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, policy.poke)
     gc.collect()
     gc.freeze()  # what is loaded by now stays; walking it again and again costs a tenth of the CPU
     gc.set_threshold(20_000, 20, 20)
     await daemon.run()
 
 
-def in_force(path: Path) -> PolicyInForce:
+def in_force(path: Path, agents: Collection[str]) -> PolicyInForce:
     """The policy of a file, checked and watched.
+
+    Args:
+        path: of the file.
+        agents: names that it may use.
 
     Raises:
         ConfigError: there is no such file, or it can't be read.
@@ -209,7 +224,9 @@ def in_force(path: Path) -> PolicyInForce:
     """
 
     def read(text: str) -> Policy:
-        return load(text, source=str(path), environment=os.environ)
+        policy = load(text, source=str(path), environment=os.environ)
+        check_agents(policy, agents)
+        return policy
 
     try:
         return PolicyInForce(path, read)
@@ -296,19 +313,23 @@ def agent(name: str, settings: AgentSettings) -> Agent:
             assert_never(settings)
 
 
-def check_agents(policy: Policy, config: Config) -> None:
+def check_agents(policy: Policy, agents: Collection[str]) -> None:
     """Every agent that the policy names is configured.
 
     Raises:
-        ConfigError: one is not.
+        UnknownAgentError: one is not.
     """
     everywhere = (*policy.channels.values(), policy.direct, policy.unknown)
     named = {settings.agent for settings in everywhere} - {None}
     for settings in everywhere:
         named |= settings.observation.readers if settings.observation is not None else frozenset()
-    missing = sorted(str(name) for name in named - set(config.agents))
+    missing = sorted(str(name) for name in named - set(agents))
     if missing:
-        raise ConfigError(f"the policy names {missing[0]!r}, which is no agent of config.yaml. Add it under agents:")
+        raise UnknownAgentError(f"the policy names {missing[0]!r}, no agent of config.yaml. Add it under agents")
+
+
+class UnknownAgentError(PolicyError):
+    """The policy names an agent that the configuration does not have."""
 
 
 def web_ids(policy: Policy) -> dict[str, str]:
@@ -339,7 +360,7 @@ def built_in_chat(config: Config, policy: Policy, store: Store, rulings: Rulings
         for member in room.members:
             if member not in by_person:
                 raise ConfigError(
-                    f"chat: {member!r} of room {room.id!r} has no account web:... under people: in {config.policy}",
+                    f"chat: {member!r} of room {room.id!r} has no account. Add web:NAME to theirs in the policy",
                 )
     return WebChat(
         desk=chat.desk,
@@ -385,10 +406,11 @@ async def run_demo(*, port: int, announce: Callable[[str], None]) -> None:
     from bot.channels.web.channel import WebChat
     from bot.channels.web.memory import MemoryEntrances, MemoryTimeline
 
+    told = listen_for_the_end()
     with tempfile.TemporaryDirectory(prefix="discreet-demo-") as name:
         folder = Path(name)
         (folder / "policy.yaml").write_text(demo.policy_text(), encoding="utf-8")
-        policy = in_force(folder / "policy.yaml")
+        policy = in_force(folder / "policy.yaml", {"main"})
         store = await Store.open(folder / STORE)
         try:
             rulings = Rulings()
@@ -413,6 +435,7 @@ async def run_demo(*, port: int, announce: Callable[[str], None]) -> None:
                 agents={"main": agent("main", ScriptedAgent())},
                 default_agent="main",
                 rulings=rulings,
+                stop=told,
                 sweepers=(page.sweep,),
             )
 
@@ -498,7 +521,9 @@ def control_socket(path: Path, chat: "WebChat | None", members: Mapping[str, str
 
     async def invite(person: str) -> str:
         if chat is None or person not in members:
-            raise ConfigError(f"{person!r} has no account web:... under people: in the policy. Add one, and restart")
+            raise ConfigError(
+                f"{person!r} has no account in the chat. Add web:NAME to their accounts in the policy, and restart"
+            )
         return await chat.invite(members[person])
 
     verbs: dict[str, Verb] = {} if chat is None else {"invite": invite}

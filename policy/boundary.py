@@ -40,6 +40,7 @@ class Withheld(StrEnum):
     AUDIENCE = "audience"
     NOT_ALLOWED_HERE = "not_allowed_here"
     EMPTY = "empty"
+    DRAFT_ONLY = "draft_only"  # an operator would have to see it first (AUTO-1)
 
 
 _EVERYONE = frozenset({Speech.FINAL, Speech.FRAGMENT, Speech.SAFE_ERROR, Speech.SIGN})
@@ -51,6 +52,7 @@ _MAY: dict[Audience, frozenset[Speech]] = {
     Audience.OPERATOR: _TRUSTED,
     Audience.INTERNAL: _INTERNAL,
 }
+_OF_THE_AGENT = frozenset({Speech.FINAL, Speech.FRAGMENT, Speech.PROGRESS, Speech.OPERATIONAL})
 _INVISIBLE = frozenset({"Cf", "Cc", "Zs", "Zl", "Zp", "Cn", "Mn"})
 _BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u00ad")
 
@@ -78,6 +80,7 @@ def release(
     audience: Audience,
     basis: Basis,
     progress: bool,
+    automatic: bool,
 ) -> Withheld | None:
     """Let a part leave, or say why not.
 
@@ -86,6 +89,7 @@ def release(
         audience: of its destination, resolved now (OUT-5).
         basis: why anything may be said there.
         progress: whether the policy shows progress there.
+        automatic: whether the agent's words may leave without an operator (AUTO-1).
 
     Returns:
         None when it may leave.
@@ -96,6 +100,8 @@ def release(
         return Withheld.AUDIENCE
     if basis is Basis.REPORT and not audience.trusted:
         return Withheld.AUDIENCE  # OUT-8: there is no fallback to the outside
+    if utterance.speech in _OF_THE_AGENT and not automatic:
+        return Withheld.DRAFT_ONLY
     if utterance.speech is Speech.PROGRESS and not progress:
         return Withheld.NOT_ALLOWED_HERE
     wordless = utterance.speech is Speech.SIGN or utterance.files or utterance.removes

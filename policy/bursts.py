@@ -64,8 +64,8 @@ def joins(batch: Batch, event: Event) -> bool:
         return False
     if batch.album is not None:
         return event.batch == batch.album
-    if event.command is not None or event.mentions_others:
-        return False
+    if event.command is not None or event.mentions_others or event.sender is None:
+        return False  # without an account nobody can tell that it is the same person (PART-16)
     return event.attachments > 0 or batch.fragment
 
 

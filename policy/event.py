@@ -144,6 +144,7 @@ class Memory:
         withdrawn: the request has been deleted or redacted since (PART-18).
         person_requests: answered requests of this sender here in the last minute.
         channel_requests: answered requests in this channel in the last minute.
+        person_controls: control commands of this sender here in the last minute.
     """
 
     first_start: datetime | None
@@ -151,3 +152,4 @@ class Memory:
     withdrawn: bool = False
     person_requests: int = 0
     channel_requests: int = 0
+    person_controls: int = 0

@@ -88,7 +88,7 @@ def _admit(policy: Policy, event: Event, memory: Memory, now: datetime, *, whole
     control = reason is Reason.CONTROL_COMMAND
     if not control and not whole and (hold := _hold(event)):
         return stop(Gate.BURST, hold, Outcome.DEFER)
-    if _over_rate(settings, memory) and not control:
+    if _over_rate(settings, memory, control=control):
         return stop(Gate.RATE, Reason.RATE_LIMITED)
     return _decision(Outcome.RESPOND, reason, audience, output_class_of(audience), None, control=control)
 
@@ -280,6 +280,9 @@ def _hold(event: Event) -> Reason | None:
     return None
 
 
-def _over_rate(settings: ChannelPolicy, memory: Memory) -> bool:
+def _over_rate(settings: ChannelPolicy, memory: Memory, *, control: bool) -> bool:
+    """Control commands are counted by themselves, so that "stop" works where others have used up the channel's rate."""
     rate = settings.rate
+    if control:
+        return memory.person_controls >= rate.person
     return memory.person_requests >= rate.person or memory.channel_requests >= rate.channel

@@ -180,9 +180,11 @@ class Dispatcher:
                 assert_never(receipt)
 
     async def _until(self, moment: datetime) -> None:
-        """Wait until a moment, or until the daemon ends."""
+        """Wait until a moment, or until the daemon ends; a clock that is set back makes it no longer."""
+        time = asyncio.get_running_loop().time
+        latest = time() + (moment - self._clock()).total_seconds()
         while not self._stopping:
-            rest_s = (moment - self._clock()).total_seconds()
+            rest_s = min((moment - self._clock()).total_seconds(), latest - time())
             if rest_s <= 0:
                 return
             await asyncio.sleep(min(rest_s, 1.0))

@@ -17,7 +17,7 @@ from policy.boundary import Basis, Withheld, release
 from policy.destination import Destination
 from policy.event import Chat
 from policy.quick import quick
-from policy.ruleset import ChannelPolicy, Policy
+from policy.ruleset import Access, ChannelPolicy, Policy
 
 
 @quick
@@ -48,7 +48,7 @@ class Door:
 
     def verdict(self, part: Part, place: Place, basis: Basis) -> Withheld | None:
         """Whether a part may leave; None when it may."""
-        return self._verdict(part, self.settings(place), basis)
+        return self._verdict(part, place, self.settings(place), basis)
 
     def clear(self, part: Part, place: Place, basis: Basis) -> Clearance | Withheld:
         """Clear a part, or say why it stays.
@@ -59,8 +59,18 @@ class Door:
             basis: why anything may be said there.
         """
         settings = self.settings(place)
-        withheld = self._verdict(part, settings, basis)
+        withheld = self._verdict(part, place, settings, basis)
         return Clearance(SEAL, part, settings.audience) if withheld is None else withheld
 
-    def _verdict(self, part: Part, settings: ChannelPolicy, basis: Basis) -> Withheld | None:
-        return release(part.utterance, audience=settings.audience, basis=basis, progress=settings.progress)
+    def _verdict(self, part: Part, place: Place, settings: ChannelPolicy, basis: Basis) -> Withheld | None:
+        if basis is Basis.REQUEST:  # IDENT-5: access comes first, also where it was taken away after the request
+            person = self._policy().person(place.other_side)
+            if settings.access is Access.DENY or (person is not None and person.access is Access.DENY):
+                return Withheld.NO_BASIS
+        return release(
+            part.utterance,
+            audience=settings.audience,
+            basis=basis,
+            progress=settings.progress,
+            automatic=settings.autonomy.automatic,
+        )

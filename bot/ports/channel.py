@@ -40,7 +40,7 @@ class Channel(Protocol):
 
     @property
     def repeatable(self) -> bool:
-        """Whether the same part sent twice is one message here, so that an unclear send is simply sent again (DUR-2)."""
+        """Whether the same part sent twice is one message here: then an unclear send is sent again (DUR-2)."""
         ...
 
     async def run(self, accept: Accept) -> None:

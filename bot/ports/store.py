@@ -174,7 +174,7 @@ class Inbox(Protocol):
     ) -> list[Waiting]:
         """End the work: its final parts enter the outbox and the row is DONE, one transaction, with a journal record.
 
-        ``outcome`` is bounded: answered | silent | safe_error | withheld | acknowledged | stopped | withdrawn | control.
+        ``outcome`` is bounded: answered, silent, safe_error, withheld, acknowledged, stopped, withdrawn or control.
         """
         ...
 

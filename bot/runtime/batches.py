@@ -68,6 +68,20 @@ class Batches:
                     gone.append(stored.id)
         return gone
 
+    def end(self, event: Event) -> list[Parts]:
+        """The batches of whoever wrote an event, there where it was written, are closed; returns their parts."""
+        ended: list[Parts] = []
+        for key, current in list(self._open.items()):
+            first = current.parts[0][1].event if current.parts else None
+            if first is None or event.sender is None:
+                continue
+            if (first.destination, first.sender) == (event.destination, event.sender):
+                if current.timer is not None:
+                    current.timer.cancel()
+                del self._open[key]
+                ended.append(sorted(current.parts, key=lambda part: part[0].id))
+        return ended
+
     def __len__(self) -> int:
         return len(self._open)
 

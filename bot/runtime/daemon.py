@@ -58,9 +58,10 @@ class Crew:
 class Daemon:
     """Runs a crew until it is told to stop or no channel is left."""
 
-    def __init__(self, crew: Crew) -> None:
+    def __init__(self, crew: Crew, *, stop: asyncio.Event | None = None) -> None:
+        """Args: stop: ends the daemon when it is set."""
         self._crew = crew
-        self._stop = asyncio.Event()
+        self._stop = asyncio.Event() if stop is None else stop
         self._tasks: list[asyncio.Task[None]] = []
         self._failed: list[ChannelError] = []
         self._told: set[asyncio.Task[int]] = set()

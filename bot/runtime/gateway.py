@@ -21,7 +21,7 @@ from bot.runtime.lanes import Lanes
 from bot.runtime.rates import Rates
 from bot.runtime.reports import Reports
 from bot.runtime.rulings import Rulings
-from bot.runtime.work import Work, place_of
+from bot.runtime.work import STOPPING, Work, place_of
 from bot.runtime.worker import Worker
 from bot.texts.codes import Notice
 from policy.audience import settings_of
@@ -34,6 +34,8 @@ from policy.ruleset import ChannelPolicy, Policy
 
 log = get_logger(__name__)
 
+ANONYMOUS = "anonymous"
+"""Whoever has no account (PART-16) shares one rate of a person with all who have none."""
 REVISIT_S = 1.0
 """How often events that wait for the bot's own identity are looked at again (PART-14)."""
 
@@ -64,6 +66,7 @@ class Gateway:
         self._clock = clock
         self._first_start: dict[str, datetime] = {}
         self._rates = Rates()
+        self._controls = Rates()
         self._lanes: Lanes[tuple[Stored, Unfinished | None] | str] = Lanes("lane", self._take)
         self._batches = Batches(clock=clock, due=self._settle)
         self._unidentified: dict[str, list[Stored]] = {}
@@ -97,7 +100,7 @@ class Gateway:
         return len(self._lanes)
 
     async def close(self, *, grace_s: float) -> None:
-        """Stop judging. What is not decided stays in the inbox, also what can't be recorded within ``grace_s`` seconds."""
+        """Stop judging, within ``grace_s`` seconds also where the store can't be written. The inbox keeps the rest."""
         if self._revisiting is not None:
             self._revisiting.cancel()
             await asyncio.gather(self._revisiting, return_exceptions=True)
@@ -143,7 +146,8 @@ class Gateway:
         batch = self._batches.key(event) if waits(decision) else None
         keep = None
         if decision.observe and settings.observation is not None and event.text:
-            keep = (event.text, now + settings.observation.retention)
+            text = event.text.encode("utf-8", "replace").decode()  # half a pair of surrogates can't be stored
+            keep = (text, now + settings.observation.retention)
         await self._inbox.decide(
             stored,
             _subject(reading),
@@ -172,8 +176,9 @@ class Gateway:
         return Memory(
             first_start=first_start,
             original=original,
-            person_requests=self._rates.count(channel, event.sender, now=now),
+            person_requests=self._rates.count(channel, event.sender or ANONYMOUS, now=now),
             channel_requests=self._rates.count(channel, None, now=now),
+            person_controls=self._controls.count(channel, event.sender or ANONYMOUS, now=now),
         )
 
     # acting
@@ -192,6 +197,9 @@ class Gateway:
         if event.kind is Kind.REDACTION and event.message is not None:
             await self._withdraw(reading, event.message, now)
         if decision.outcome is Outcome.RESPOND:
+            if event.command is not None and event.command.name in STOPPING:
+                for parts in self._batches.end(event):  # what they still collect is stopped too
+                    await self._settle(parts)
             self._hand_over(Work(decision=decision, parts=((stored, reading),)), now)
         elif decision.outcome is Outcome.DEFER:
             if waits(decision):
@@ -242,14 +250,15 @@ class Gateway:
 
     def _hand_over(self, work: Work, now: datetime) -> None:
         event = work.reading.event
-        if event.kind is not Kind.TAP and not work.decision.control:
-            self._rates.note(str(event.destination.room), event.sender, now=now)
+        rates = self._controls if work.decision.control else self._rates
+        rates.note(str(event.destination.room), event.sender or ANONYMOUS, now=now)
         self._worker.submit(work)
 
     async def _migrate(self, reading: Reading, migration: Migration, now: datetime) -> None:
         """IDENT-4: noted once; the new id stays unknown until an operator lists it in the policy."""
         account = reading.event.destination.account
-        if await self._outbox.moved(account, migration.old, migration.new, now=now):
+        listed = any(one.account == account and one.channel == migration.old for one in self._policy().channels)
+        if await self._outbox.moved(account, migration.old, migration.new, now=now) and listed:
             old = f"{account}:{migration.old}"
             await self._reports.tell(Notice.CHANNEL_MOVED, old=old, new=f"{account}:{migration.new}")
 

@@ -94,8 +94,12 @@ class PolicyInForce:
                 await asyncio.wait_for(self._wake.wait(), every_s)
             self._wake.clear()
             change = await asyncio.to_thread(self.refresh)  # a large file takes seconds to check
-            if change is not None:
+            if change is None:
+                continue
+            try:
                 await tell(change)
+            except Exception as error:  # noqa: BLE001 - that nobody could be told is no reason to follow the file no more
+                log.error("policy_change_not_told", error=type(error).__name__)
 
 
 def _digest(text: str) -> str:

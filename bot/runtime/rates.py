@@ -1,4 +1,4 @@
-"""Answered requests in the last minute, by channel and by person (the rate gate)."""
+"""Answered requests in the last minute, by channel and by person, and control commands (the rate gate)."""
 
 from collections import deque
 from datetime import datetime, timedelta
@@ -20,6 +20,8 @@ class Rates:
             return 0
         while times and now - times[0] > _MINUTE:
             times.popleft()
+        while times and times[-1] > now:  # the clock was set back: what has not been yet counts for nothing
+            times.pop()
         return len(times)
 
     def note(self, channel: str, person: str | None, *, now: datetime) -> None:

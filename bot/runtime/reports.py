@@ -12,6 +12,7 @@ from bot.model.output import Final
 from bot.observability.log import get_logger
 from bot.ports.channel import Channel, Reply
 from bot.ports.store import NewPart, Outbox
+from bot.runtime.rates import Rates
 from bot.texts.codes import Notice
 from bot.texts.words import Words
 from policy.boundary import Basis, Speech
@@ -19,6 +20,10 @@ from policy.event import Chat
 from policy.ruleset import Policy, Resend
 
 log = get_logger(__name__)
+
+MOST_A_MINUTE = 10
+"""Reports of one kind, where outsiders can bring them about; the log has all of them."""
+_BROUGHT_ABOUT = frozenset({Notice.RUN_FAILED, Notice.WITHHELD_REPORT, Notice.POISON})
 
 
 class Reports:
@@ -41,10 +46,17 @@ class Reports:
         self._dispatcher = dispatcher
         self._door = door
         self._clock = clock
+        self._rates = Rates()
 
     async def tell(self, notice: Notice, **values: str | int) -> int:
         """Tell every channel of reports; returns how many were told. Where none is, the log has it."""
         told = 0
+        now = self._clock()
+        if notice in _BROUGHT_ABOUT:
+            if self._rates.count(notice.value, None, now=now) >= MOST_A_MINUTE:
+                log.warning("report_held_back", notice=notice.value)
+                return 0
+            self._rates.note(notice.value, None, now=now)
         for destination, settings in self._policy().channels.items():
             channel = self._channels.get(destination.account)
             if channel is None or not settings.reports or not settings.audience.trusted:
@@ -68,5 +80,5 @@ class Reports:
             self._dispatcher.enqueue(await self._outbox.put(parts, now=self._clock()))
             told += bool(parts)
         if not told:
-            log.warning("report_without_channel", notice=notice.value)
+            log.info("report_without_channel", notice=notice.value)
         return told

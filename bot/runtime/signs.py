@@ -17,6 +17,8 @@ TYPING_AFTER_S = 0.7
 TYPING_EVERY_S = 4.0
 TYPING_LONGEST_S = 300.0
 FRAGMENT_EVERY_S = 1.0
+FRAGMENT_LONGEST = 10_000
+"""Characters; an answer that is longer appears when it is whole, for each fragment is formatted anew."""
 
 
 class Typing:
@@ -92,6 +94,8 @@ class Stream:
         self.text = text
         now = asyncio.get_running_loop().time()
         if self._streaming is Streaming.OFF or now < self._next_at or not text.strip():
+            return
+        if len(text) > FRAGMENT_LONGEST:
             return
         self._next_at = now + FRAGMENT_EVERY_S
         part = self._channel.present_fragment(

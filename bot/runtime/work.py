@@ -7,6 +7,9 @@ from bot.model.inbound import Reading, Stored
 from policy.decision import Decision
 from policy.quick import quick
 
+STOPPING = frozenset({"stop", "cancel"})
+"""The control commands that stop what runs and what waits."""
+
 
 @quick
 @dataclass(frozen=True, kw_only=True, slots=True)

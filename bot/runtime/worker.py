@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import assert_never
 
@@ -31,7 +32,7 @@ from bot.runtime.lanes import Lanes
 from bot.runtime.reports import Reports
 from bot.runtime.rulings import Rulings
 from bot.runtime.signs import Stream, Typing
-from bot.runtime.work import Work
+from bot.runtime.work import STOPPING, Work
 from bot.texts.codes import Failure, Notice
 from bot.texts.words import Words
 from policy.boundary import Basis, Speech, Withheld
@@ -43,6 +44,23 @@ log = get_logger(__name__)
 
 NAMESPACE = uuid.UUID("5b0c6a0e-8f5e-5d0c-9a57-0d15c4ee7000")
 OBSERVED_LIMIT = 50
+LONG_TEXT = 4_000
+"""Characters; what is longer is brought into its form beside the loop, where it holds up nobody (AGENT-5)."""
+
+
+@dataclass(kw_only=True, slots=True)
+class _Run:
+    """A request whose turn has come, until its end is being written.
+
+    Attributes:
+        asked: its agent has been asked; before that it can be withdrawn (PART-18).
+        cut: what is noted where it does not come to an end of its own.
+    """
+
+    work: Work
+    asked: bool = False
+    cut: str = "stopped"
+    task: asyncio.Task[None] = field(init=False)
 
 
 class Worker:
@@ -67,7 +85,7 @@ class Worker:
         longest_s: float = 300.0,
         file_limit_bytes: int = 20 * 2**20,
     ) -> None:
-        """Args: at_once: agents that may run side by side. longest_s: no run takes longer, whatever its agent says."""
+        """Args: at_once: runs of one agent side by side. longest_s: no run takes longer, whatever its agent says."""
         self._policy = policy
         self._agents = agents
         self._default_agent = default_agent
@@ -80,12 +98,14 @@ class Worker:
         self._reports = reports
         self._rulings = rulings
         self._clock = clock
-        self._places = asyncio.Semaphore(at_once)
+        self._at_once = at_once
+        self._places: dict[str, asyncio.Semaphore] = {}
+        self._presenting = asyncio.Lock()
         self._longest_s = longest_s
         self._file_limit_bytes = file_limit_bytes
         self._lanes: Lanes[Work] = Lanes("work", self._run)
         self._control: Lanes[Work] = Lanes("control", self._run_control)
-        self._running: dict[str, asyncio.Task[None]] = {}
+        self._running: dict[str, _Run] = {}
         self._taps: dict[int, str] = {}
 
     def submit(self, work: Work) -> None:
@@ -103,6 +123,10 @@ class Worker:
         def is_it(work: Work) -> bool:
             return any(reading.event.message == message for _, reading in work.parts)
 
+        run = self._running.get(conversation)
+        if run is not None and not run.asked and is_it(run.work):  # it waits for a place
+            run.cut = "withdrawn"
+            run.task.cancel()
         for work in self._lanes.drop(conversation, is_it):
             await self._inbox.finish(work.event_id, [], outcome="withdrawn", now=self._clock())
         for row in rows:
@@ -121,7 +145,8 @@ class Worker:
     @property
     def waiting(self) -> int:
         """How many requests have not begun; one that waits for a free place has not."""
-        return self._lanes.waiting + max(0, len(self._lanes) - len(self._running)) + self._control.waiting
+        held = sum(not run.asked for run in self._running.values())
+        return self._lanes.waiting + held + self._control.waiting
 
     async def close(self, *, grace_s: float) -> None:
         """Let running agents end for ``grace_s`` seconds; the rest is asked again by the next process."""
@@ -135,19 +160,24 @@ class Worker:
     # an agent's run
 
     async def _run(self, work: Work) -> None:
-        async with self._places:
-            conversation = str(work.place.destination)
-            task = asyncio.create_task(self._answer(work), name="answer")
-            self._running[conversation] = task
-            try:
-                await task
-            except asyncio.CancelledError:
-                own = asyncio.current_task()
-                if own is not None and own.cancelling():  # the daemon ends; otherwise somebody said "stop"
-                    raise
-                await self._inbox.finish(work.event_id, [], outcome="stopped", now=self._clock())
-            finally:
-                self._running.pop(conversation, None)
+        conversation = str(work.place.destination)
+        run = self._running[conversation] = _Run(work=work)
+        run.task = asyncio.create_task(self._in_turn(work), name="answer")
+        try:
+            await run.task
+        except asyncio.CancelledError:
+            own = asyncio.current_task()
+            if own is not None and own.cancelling():  # the daemon ends; otherwise it was stopped or withdrawn
+                raise
+            await self._inbox.finish(work.event_id, [], outcome=run.cut, now=self._clock())
+        finally:
+            self._running.pop(conversation, None)
+
+    async def _in_turn(self, work: Work) -> None:
+        """Answer as soon as there is a place. Each agent has its own: one that hangs takes none of another's."""
+        name = self._door.settings(work.place).agent or self._default_agent
+        async with self._places.setdefault(name, asyncio.Semaphore(self._at_once)):
+            await self._answer(work)
 
     async def _answer(self, work: Work) -> None:
         place = work.place
@@ -158,11 +188,12 @@ class Worker:
         agent = self._agents.get(settings.agent or self._default_agent)
         language = self._language(work, material, settings)
         if agent is None:
-            log.error("no_such_agent")
+            log.error("no_such_agent", agent=settings.agent or self._default_agent, request=_request_id(work)[:8])
             await self._finish(work, SafeError(failure=Failure.UNAVAILABLE), to, language, None)
             return
         request = await self._request(work, material, settings, agent.name, language)
         files = _Files(channel, request.attachments, self._file_limit_bytes)
+        self._running[str(place.destination)].asked = True
         stream = Stream(channel, self._dispatcher, place, to, settings.streaming, key=request.id)
         async with Typing(channel, self._dispatcher, place, to):
             result = await self._listen(agent, request, files, stream, work, to)
@@ -204,11 +235,11 @@ class Worker:
             return SafeError(failure=Failure.ATTACHMENT_UNREADABLE)
         except AgentError as error:
             agent_run(agent.name, "error")
-            log.warning("agent_failed", agent=agent.name, error=type(error).__name__)
+            log.warning("agent_failed", agent=agent.name, request=request.id[:8], cause=str(error))
             return SafeError(failure=Failure.UNAVAILABLE)
         except Exception as error:  # noqa: BLE001 - an agent may be wrong in any way (AGENT-5)
             agent_run(agent.name, "crash")
-            log.error("agent_crashed", agent=agent.name, error=type(error).__name__)
+            log.error("agent_crashed", agent=agent.name, request=request.id[:8], error=type(error).__name__)
             return SafeError(failure=Failure.UNAVAILABLE)
         return Silence()
 
@@ -261,7 +292,10 @@ class Worker:
         """A note on the way; it is dropped where the audience may not have it (OUT-3)."""
         channel = self._channels[to.destination.account]
         settings = self._door.settings(work.place)
-        parts, _ = self._checked(work, settings, channel.present(speech, Final(text=text), to=to))
+        if not settings.audience.trusted:  # the door would say the same of each part
+            part_withheld(Withheld.AUDIENCE.value)
+            return
+        parts, _ = self._checked(work, settings, await self._present(channel, speech, Final(text=text), to))
         if parts:
             self._dispatcher.enqueue(await self._outbox.put(parts, now=self._clock()))
 
@@ -282,10 +316,16 @@ class Worker:
         instead: tuple[Speech, str] | None = None
         match result:
             case Final():
-                new, withheld = self._checked(work, settings, channel.present(Speech.FINAL, result, to=to))
-                outcome = "answered" if new else "silent"
-                if withheld - {Withheld.EMPTY}:  # one part may not leave: none does
-                    outcome, instead = "withheld", (Speech.SAFE_ERROR, words.say(Failure.WITHHELD))
+                try:
+                    parts = await self._present(channel, Speech.FINAL, result, to)
+                except Exception as error:  # noqa: BLE001 - an answer may be wrong in any way (AGENT-5)
+                    log.error("answer_not_shown", request=_request_id(work)[:8], error=type(error).__name__)
+                    outcome, instead = "safe_error", (Speech.SAFE_ERROR, words.say(Failure.UNAVAILABLE))
+                else:
+                    new, withheld = self._checked(work, settings, parts)
+                    outcome = "answered" if new else "silent"
+                    if withheld - {Withheld.EMPTY}:  # one part may not leave: none does
+                        outcome, instead = "withheld", (Speech.SAFE_ERROR, words.say(Failure.WITHHELD))
             case SafeError(failure=failure):
                 outcome, instead = "safe_error", (Speech.SAFE_ERROR, words.say(failure))
             case Silence():
@@ -306,6 +346,13 @@ class Worker:
         if outcome in ("safe_error", "withheld"):
             notice = Notice.WITHHELD_REPORT if outcome == "withheld" else Notice.RUN_FAILED
             await self._reports.tell(notice, request=_request_id(work)[:8])
+
+    async def _present(self, channel: Channel, speech: Speech, answer: Final, to: Reply) -> Sequence[Part]:
+        """An answer in its final form. What an agent writes may take seconds to format: one such text at a time."""
+        if len(answer.text) <= LONG_TEXT:
+            return channel.present(speech, answer, to=to)
+        async with self._presenting:
+            return await asyncio.to_thread(channel.present, speech, answer, to=to)
 
     def _publish(self, work: Work, outcome: str) -> None:
         """Those who look at decisions hear what came of this one."""
@@ -367,26 +414,35 @@ class Worker:
             await self._tap(work, material, to, words)
             return
         command = work.reading.event.command
-        if command is not None and command.name in ("stop", "cancel"):
-            notice = Notice.STOPPED if await self._stop(place) else Notice.NOTHING_TO_STOP
+        if command is not None and command.name in STOPPING:
+            stopped = await self._stop(place, work.reading.event.sender)
+            notice = Notice.STOPPED if stopped else Notice.NOTHING_TO_STOP
         else:
             notice = Notice.COMMAND_NOT_HERE
-        parts = channel.present(Speech.FINAL, Final(text=words.say(notice)), to=to)
+        parts = channel.present(Speech.SAFE_ERROR, Final(text=words.say(notice)), to=to)
         new, _ = self._checked(work, self._door.settings(place), parts)
         self._dispatcher.enqueue(
             await self._inbox.finish(work.event_id, new, outcome="control", now=self._clock()),
         )
 
-    async def _stop(self, place: Place) -> bool:
-        """Stop what runs and what waits in this conversation."""
+    async def _stop(self, place: Place, by: str | None) -> bool:
+        """Stop what runs and what waits in this conversation: people their own requests, operators all of them."""
         conversation = str(place.destination)
-        dropped = self._lanes.drop(conversation, lambda _work: True)
+        person = self._policy().person(by)
+
+        def may(work: Work) -> bool:
+            if person is not None and person.operator:
+                return True
+            return by is not None and work.reading.event.sender == by
+
+        dropped = self._lanes.drop(conversation, may)
         for work in dropped:
             await self._inbox.finish(work.event_id, [], outcome="stopped", now=self._clock())
-        task = self._running.get(conversation)
-        if task is not None:
-            task.cancel()
-        return task is not None or bool(dropped)
+        run = self._running.get(conversation)
+        if run is None or not may(run.work):
+            return bool(dropped)
+        run.task.cancel()
+        return True
 
     async def _tap(self, work: Work, material: Material, to: Reply, words: Words) -> None:
         """A button: its token says what it stands for; a token that we did not make for this place says nothing."""

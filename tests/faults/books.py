@@ -66,9 +66,9 @@ class Books:
         """Parts without an end."""
         return self._count(f"SELECT count(*) FROM outbox WHERE state IN {WAY_OUT}")
 
-    def keys(self) -> list[str]:
-        """Keys of all events."""
-        return [key for (key,) in self._rows("SELECT key FROM inbox")]
+    def updates(self) -> list[int]:
+        """Numbers of all updates that are in the inbox."""
+        return [int(key) for (key,) in self._rows("SELECT key FROM inbox")]
 
     def entries(self) -> dict[str, Entry]:
         """Events by key."""

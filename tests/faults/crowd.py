@@ -102,7 +102,7 @@ class Crowd:
             weights=[60, 25, 7, 4, 4],
         )[0](chat)
 
-    def _note(self, act: "list[int]") -> tuple[int, ...]:
+    def _note(self, act: list[int]) -> tuple[int, ...]:
         self.updates += act
         return tuple(act)
 

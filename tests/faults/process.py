@@ -79,8 +79,8 @@ class Process:
         """Whether its process lives."""
         return self._process is not None and self._process.returncode is None
 
-    async def spawn(self, *, before: Callable[[], None] | None = None) -> None:
-        """Start it, and wait for nothing. ``before``: is run in the new process before it becomes the daemon."""
+    async def spawn(self) -> None:
+        """Start it, and wait for nothing."""
         if self.running:
             raise RuntimeError("it runs already")
         self.starts += 1
@@ -92,13 +92,12 @@ class Process:
                 env=environment(self.folder),
                 stdout=log,
                 stderr=log,
-                preexec_fn=before,
             )
 
-    async def start(self, *, before: Callable[[], None] | None = None) -> None:
+    async def start(self) -> None:
         """Start it and wait until it asks for updates."""
         polls = self.api.totals.get("getUpdates", 0)
-        await self.spawn(before=before)
+        await self.spawn()
         await self.api.wait_for(lambda: self.api.totals.get("getUpdates", 0) > polls, timeout=STARTS_S)
 
     @property

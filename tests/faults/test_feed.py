@@ -23,7 +23,7 @@ async def test_a_repeated_update_is_recognised(api, tmp_path, killed):
         await api.wait_sent(GROUP, 4)
         await process.settled()
         assert api.texts(GROUP) == [f"{HANDLE} {n}" for n in range(4)]
-        assert sorted(map(int, process.books.keys())) == list(range(first, first + 4))
+        assert sorted(process.books.updates()) == list(range(first, first + 4))
         assert await process.stop() == 0
         assert process.complaints() == []
 

@@ -5,7 +5,7 @@ import random
 import pytest
 
 from tests.faults.crowd import policy, writing
-from tests.faults.process import GROUP, HANDLE, BOB, daemon
+from tests.faults.process import BOB, GROUP, HANDLE, daemon
 
 
 @pytest.mark.rule("DUR-3", "DUR-4")

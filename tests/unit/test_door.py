@@ -34,7 +34,9 @@ def test_only_the_door_holds_the_seal():
     assert modules_where(imports_seal) == {"bot/deliveries/door.py"}
 
     def names_seal(node):
-        return (isinstance(node, ast.Name) and node.id == "SEAL") or (isinstance(node, ast.Attribute) and node.attr == "SEAL")
+        return (isinstance(node, ast.Name) and node.id == "SEAL") or (
+            isinstance(node, ast.Attribute) and node.attr == "SEAL"
+        )
 
     assert modules_where(names_seal) == {"bot/deliveries/door.py", "bot/model/clearance.py"}
 
@@ -92,8 +94,10 @@ def test_no_other_module_opens_a_connection_to_a_platform():
         "bot/agents/connection.py",
     }
     importing = modules_where(
-        lambda node: (isinstance(node, ast.Import) and any(a.name.split(".")[0] in CLIENTS for a in node.names))
-        or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in CLIENTS),
+        lambda node: (
+            (isinstance(node, ast.Import) and any(a.name.split(".")[0] in CLIENTS for a in node.names))
+            or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in CLIENTS)
+        ),
     )
     assert importing == set()
 

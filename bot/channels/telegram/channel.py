@@ -76,7 +76,7 @@ class TelegramChannel:
 
     @property
     def repeatable(self) -> bool:
-        """sendMessage has no idempotency key."""
+        """Never: what is sent carries no idempotency key."""
         return False
 
     @property

@@ -30,6 +30,8 @@ _TOKEN: Final = re.compile(r"(?P<bot_id>[1-9]\d{0,18}):[A-Za-z0-9_-]{1,128}")
 _JSON: Final = {"Content-Type": "application/json"}
 _CHUNK_BYTES: Final = 64 * 1024
 _CONNECT_S: Final = 10.0
+_WEEK_S: Final = 7 * 86_400.0
+_NEVER_S: Final = 1e12
 
 
 class CallError(ChannelError):
@@ -249,12 +251,19 @@ def _result(method: str, status: int, raw: bytes) -> Any:
                 method,
                 code if isinstance(code, int) else status,
                 description if isinstance(description, str) else "",
-                retry_after_s=float(retry_after) if isinstance(retry_after, int | float) else None,
+                retry_after_s=_seconds(retry_after),
                 migrate_to=migrate_to if isinstance(migrate_to, int) else None,
             )
     if status >= HTTPStatus.BAD_REQUEST:
         raise RefusedError(method, status)  # a front server speaks, without JSON
     raise NoAnswerError(method, "disconnected")  # "all is well", cut short or by somebody else
+
+
+def _seconds(value: Any) -> float | None:
+    """A pause that the platform asks for, at most a week; what can't be one counts as none."""
+    if type(value) not in (int, float) or not 0 <= value < _NEVER_S:
+        return None
+    return min(float(value), _WEEK_S)
 
 
 def _multipart(params: Params, files: Sequence[OutFile]) -> aiohttp.FormData:

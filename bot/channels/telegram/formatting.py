@@ -89,6 +89,10 @@ _FIRST_BLOCK_SIGN = re.compile(_BLOCK_START)
 _BLOCK_SIGN = re.compile(r"\n" + _BLOCK_START)
 
 
+BRACKETS_MAX = 2_000
+"""Each may begin a link, and looking for its end costs 0.1 ms; a text of more of them is shown as it is (AGENT-5)."""
+
+
 def render(markdown: str) -> FormattedText:
     """Turn the agent's Markdown into text and entities.
 
@@ -101,6 +105,8 @@ def render(markdown: str) -> FormattedText:
     """
     if not (_INLINE_SIGN.search(markdown) or _FIRST_BLOCK_SIGN.match(markdown) or _BLOCK_SIGN.search(markdown)):
         return FormattedText(text=markdown)
+    if markdown.count("[") > BRACKETS_MAX:
+        return FormattedText(text=encode(markdown).decode("utf-16-le", "replace"))
     # Line ends as markdown-it counts them; halves of pairs are joined, lone ones can't be sent as UTF-8.
     source = encode(markdown).decode("utf-16-le", "replace").replace("\r\n", "\n").replace("\r", "\n")
     writer = _Writer(lines=source.split("\n"))

@@ -41,7 +41,7 @@ def present(speech: Speech, answer: Answer, *, to: Reply, tokens: Tokens = new_t
     """Bring an answer into its final form (see :meth:`bot.ports.channel.Channel.present`)."""
     card = answer.card if answer.card is not None else Card()
     words, under = render(answer.text), _card_text(card)
-    runs = _runs(answer.files)
+    runs = _runs([replace(file, name=_mended(file.name)) for file in answer.files])
     rest: tuple[FormattedText, ...]
     caption = FormattedText(text="")
     if not runs:

@@ -124,7 +124,8 @@ class Budget:
         """Whether one more post is within the budget."""
         now = self._clock()
         debt, since = self._debts.get(session, (0.0, now))
-        debt = max(0.0, debt - (now - since).total_seconds() / self._each_s)
+        passed_s = max(0.0, (now - since).total_seconds())  # a clock that is set back makes nobody's debt larger
+        debt = max(0.0, debt - passed_s / self._each_s)
         if debt + 1 > self._burst:
             return False
         self._debts[session] = (debt + 1, now)

@@ -66,6 +66,8 @@ class Intake:
         if not post.text.strip() and not post.files:
             raise RefusedError("error.empty", 422)
         message = self._name("m", room, sender, post.nonce)
+        if (known := await self._timeline.get(room.id, message)) is not None:
+            return known  # posted again, after a lost answer or with other files: it stands as it was
         reply = await self._replied(room, post.reply)
         files = await self._keep(room, message, post)
         spoken = {

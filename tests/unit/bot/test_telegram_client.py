@@ -131,6 +131,11 @@ async def test_files_go_as_a_form_with_clean_names() -> None:
         (403, '{"ok":false}', 403, None, None),
         (404, '{"ok":false,"error_code":"x","description":5,"parameters":[]}', 404, None, None),
         (429, '{"ok":false,"parameters":{"retry_after":"x","migrate_to_chat_id":"x"}}', 429, None, None),
+        (429, '{"ok":false,"parameters":{"retry_after":999999999}}', 429, 604_800.0, None),
+        (429, '{"ok":false,"parameters":{"retry_after":1e300}}', 429, None, None),
+        (429, '{"ok":false,"parameters":{"retry_after":NaN}}', 429, None, None),
+        (429, '{"ok":false,"parameters":{"retry_after":-1}}', 429, None, None),
+        (429, '{"ok":false,"parameters":{"retry_after":1%s}}' % ("0" * 400), 429, None, None),
     ],
 )
 async def test_a_refusal_carries_its_code_and_hints(

@@ -10,8 +10,14 @@ from policy.decision import Audience
 OUTSIDE = (Audience.EXTERNAL, Audience.UNKNOWN)
 
 
-def said(speech, *, audience, text="words", basis=Basis.REQUEST, progress=True, **more):
-    return release(Utterance(speech=speech, text=text, **more), audience=audience, basis=basis, progress=progress)
+def said(speech, *, audience, text="words", basis=Basis.REQUEST, progress=True, automatic=True, **more):
+    return release(
+        Utterance(speech=speech, text=text, **more),
+        audience=audience,
+        basis=basis,
+        progress=progress,
+        automatic=automatic,
+    )
 
 
 @pytest.mark.parametrize("audience", list(Audience))
@@ -69,3 +75,9 @@ def test_invisible_text_is_blank(text):
 )
 def test_a_text_with_one_visible_character_is_not_blank(text, visible):
     assert not is_blank(text + visible)
+
+
+@pytest.mark.parametrize("speech", [Speech.FINAL, Speech.FRAGMENT, Speech.PROGRESS, Speech.OPERATIONAL])
+def test_where_nothing_may_be_said_unasked_the_agents_words_stay(speech):
+    assert said(speech, audience=Audience.INTERNAL, automatic=False) is Withheld.DRAFT_ONLY
+    assert said(Speech.SAFE_ERROR, audience=Audience.EXTERNAL, automatic=False) is None

@@ -41,6 +41,8 @@ def test_a_batch_is_whole_after_quiet_and_at_the_latest_after_its_longest_time()
         (event(attachments=1), event("", attachments=1, command=command("status")), False),
         (event(attachments=1), event("", attachments=1, mentions_others=True), False),
         (event(truncated=True), event("the rest"), True),
+        (event(truncated=True, sender=None), event("the rest", sender=None), False),
+        (event(batch="b", attachments=1, sender=None), event(batch="b", attachments=1, sender=None), True),
     ],
 )
 def test_only_a_further_part_joins(first, further, joined):

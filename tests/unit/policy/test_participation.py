@@ -184,6 +184,12 @@ def test_too_many_requests_a_minute_are_muted_and_stop_still_works(counts):
     assert judged(event(command=command("stop")), memory=memory).reason is R.CONTROL_COMMAND
 
 
+def test_control_commands_have_a_rate_of_their_own():
+    memory = replace(MEMORY, person_controls=20)
+    assert judged(event(command=command("stop")), memory=memory).reason is R.RATE_LIMITED
+    assert judged(event(mentions_self=True), memory=memory).reason is R.EXPLICIT_MENTION
+
+
 def test_the_rate_of_a_channel_is_the_policys():
     by = with_channel(GROUP, rate=Rate(person=1, channel=5))
     assert judged(event(mentions_self=True), by=by, memory=replace(MEMORY, person_requests=1)).outcome is Outcome.MUTE
