@@ -233,6 +233,9 @@ def _decide(tx: Transaction, payloads: Sequence[Judged]) -> list[None]:
                 digest,
             ),
         )
+        if subject.kind == "edit" and subject.message is not None:
+            # PART-9: words that were edited away are erased here too, whatever becomes of the edit
+            tx.execute(sql.FORGET, (stored.account, destination.channel, subject.message))
         if observe is not None:
             _observe(tx, stored, subject, observe)
         said, reason, audience, output_class, gate, _, _, _ = judgement
@@ -259,11 +262,9 @@ def _decide(tx: Transaction, payloads: Sequence[Judged]) -> list[None]:
 
 
 def _observe(tx: Transaction, stored: Stored, subject: Subject, observe: tuple[str, datetime]) -> None:
-    """PART-9: keep the words; of an edited message only the latest."""
+    """PART-9: keep the words for their readers."""
     text, until = observe
     destination = subject.destination
-    if subject.message is not None and subject.kind == "edit":
-        tx.execute(sql.FORGET, (stored.account, destination.channel, subject.message))
     tx.insert(
         sql.OBSERVATION_ROWS,
         [

@@ -144,7 +144,11 @@ FINISH_WITHDRAWN: Final = compiled(
 )
 ATTEMPT: Final = compiled(
     update(inbox)
-    .where(inbox.c.id == _value("row"), inbox.c.state == fixed(InboxState.DECIDED.value))
+    .where(
+        inbox.c.id == _value("row"),
+        inbox.c.state == fixed(InboxState.DECIDED.value),
+        inbox.c.withdrawn == fixed(0),  # PART-18: deleted while its decision was being written
+    )
     .values(attempts=inbox.c.attempts + fixed(1))
     .returning(inbox.c.attempts),
     "row",

@@ -171,7 +171,7 @@ async def test_who_is_not_in_the_policy_gets_no_link_and_the_admin_reads_why(fol
             done = await beside(folder, "chat", "invite", person)
             assert done.returncode != 0
             assert done.stdout == ""
-            assert f"'{person}' has no account web:" in done.stderr
+            assert f"'{person}' has no account in the chat" in done.stderr
         assert one.process.returncode is None
     done = await beside(folder, "chat", "invite", "ann")
     assert done.returncode != 0

@@ -154,6 +154,19 @@ async def test_observed_words_are_context_for_their_readers_and_trigger_nothing(
         assert [item for item in gateway.agent.requests[1].context if item.kind == "observed"] == []
 
 
+@rule("PART-9")
+async def test_words_that_were_edited_away_are_no_context_any_more(api, tmp_path):
+    async with running(tmp_path, api=api, policy=OBSERVED) as gateway:
+        for edited in ("nothing", "@desk_bot see below"):
+            message = await say(gateway, chat=GROUP, sender=BOB, text="the password is walrus")
+            api.edit(chat=GROUP, message_id=message["message_id"], text=edited)
+            await gateway.settled()
+        await say(gateway, chat=GROUP, sender=ANN, text="@desk_bot what was said?")
+        context = " ".join(item.text for request in gateway.agent.requests for item in request.context)
+        assert "nothing" in context
+        assert "walrus" not in context
+
+
 @rule("PART-9", "DUR-5")
 async def test_the_words_of_a_muted_message_are_gone_from_the_store_with_its_decision(api, tmp_path):
     async with running(tmp_path, api=api) as gateway:

@@ -77,7 +77,7 @@ def test_a_long_answer_becomes_parts_and_only_the_first_is_the_reply() -> None:
 @pytest.mark.parametrize("text", ["", "  ", "\u200b\u2063\ufeff", "\u200b" * 5000])
 def test_an_invisible_answer_is_one_part_that_the_boundary_withholds_as_empty(text: str) -> None:
     [part] = parts_of(Final(text=text))
-    verdict = release(part.utterance, audience=Audience.EXTERNAL, basis=Basis.REQUEST, progress=False)
+    verdict = release(part.utterance, audience=Audience.EXTERNAL, basis=Basis.REQUEST, progress=False, automatic=True)
     assert verdict is Withheld.EMPTY
     assert isinstance(part.utterance, Utterance)
 
