@@ -5,10 +5,10 @@ what it lets through; nothing else can. The check is a function of what is said,
 reads it.
 """
 
-import unicodedata
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from policy.blank import is_blank
 from policy.decision import Audience
 
 
@@ -53,8 +53,6 @@ _MAY: dict[Audience, frozenset[Speech]] = {
     Audience.INTERNAL: _INTERNAL,
 }
 _OF_THE_AGENT = frozenset({Speech.FINAL, Speech.FRAGMENT, Speech.PROGRESS, Speech.OPERATIONAL})
-_INVISIBLE = frozenset({"Cf", "Cc", "Zs", "Zl", "Zp", "Cn", "Mn"})
-_BLANKS = frozenset("\u115f\u1160\u3164\uffa0\u2800\u00ad")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,10 +106,3 @@ def release(
     if not wordless and is_blank(utterance.text):
         return Withheld.EMPTY
     return None
-
-
-def is_blank(text: str) -> bool:
-    """Whether a person would see nothing: only spaces, controls, joiners, fillers and other invisible characters."""
-    if text[:1].isalnum():  # the common case, without a walk
-        return False
-    return all(character in _BLANKS or unicodedata.category(character) in _INVISIBLE for character in text)

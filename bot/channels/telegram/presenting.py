@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from bot.channels.telegram.formatting import Entity, FormattedText, is_blank, render
+from bot.channels.telegram.formatting import Entity, FormattedText, render
 from bot.channels.telegram.payload import NO_PREVIEW, Params, decode, encode
 from bot.channels.telegram.splitting import split, split_caption
 from bot.model.output import Final as Answer
@@ -18,6 +18,7 @@ from bot.model.output import OutFile
 from bot.model.part import Action, ButtonToken, Part
 from bot.ports.channel import Reply
 from forms.card import Button, Card, Style
+from policy.blank import is_blank
 from policy.boundary import Speech
 from policy.ruleset import Streaming
 from policy.utf16 import utf16_len

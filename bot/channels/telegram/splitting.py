@@ -18,7 +18,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain, repeat
 
-from bot.channels.telegram.formatting import Entity, FormattedText, is_blank
+from bot.channels.telegram.formatting import Entity, FormattedText
+from policy.blank import is_blank
 from policy.utf16 import utf16_len
 
 TEXT_LIMIT = 4096

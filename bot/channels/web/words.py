@@ -6,7 +6,7 @@ A sentence may hold names in braces, which the page fills in.
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from policy.reasons import Reason
+from bot.texts.sentences import REASONS
 
 WordsFor = Callable[[str | None], Mapping[str, str]]
 """The words for a language (BCP 47); None: nothing is known of the reader."""
@@ -112,51 +112,6 @@ RESULTS: Final[dict[str, str]] = {
     "result.stopped": "the work was stopped",
     "result.withdrawn": "the request was taken back",
     "result.control": "the gateway carried the command out itself",
-}
-
-REASONS: Final[dict[Reason, str]] = {
-    Reason.EXPLICIT_MENTION: "The message mentions the bot.",
-    Reason.DIRECTED_COMMAND: "The message is a command for the bot.",
-    Reason.CONTROL_COMMAND: "The message is a control command, which the gateway carries out itself.",
-    Reason.DIRECT_REPLY: "The message is a reply to something the bot wrote.",
-    Reason.DIRECT_CHAT: "In a private chat everything that is said is said to the bot.",
-    Reason.OPEN_QUESTION: "The policy lets the bot answer open questions in this trusted channel.",
-    Reason.OPERATOR_MESSAGE: "The policy lets the bot answer operators in this trusted channel.",
-    Reason.TAP: "Somebody pressed a button under a message of the bot.",
-    Reason.IDENTITY_UNKNOWN: "The bot does not know its own name yet, so nothing can be addressed to it.",
-    Reason.UNDECRYPTABLE: "The message can't be decrypted yet; it is judged when its key arrives.",
-    Reason.ALBUM_PART: "The message is part of an album; it is judged when the album is complete.",
-    Reason.BURST_PART: "Files may follow; they are taken together when it has been quiet for a moment.",
-    Reason.FRAGMENT: "The text is so long that its rest may follow; it is taken as a whole.",
-    Reason.MALFORMED: "The event could not be understood and was set aside.",
-    Reason.SERVICE: "Joins, titles and the like are not requests.",
-    Reason.REACTION: "A reaction is not a request.",
-    Reason.NOTICE: "Automatic notices are never answered.",
-    Reason.CHANNEL_POST: "A post in a broadcast channel is not a conversation.",
-    Reason.BUSINESS: "Two other people are talking; the bot only looks over a shoulder.",
-    Reason.AUTOMATIC_FORWARD: "The message was forwarded automatically.",
-    Reason.WITHDRAWN: "The message was deleted, so nothing is started for it.",
-    Reason.EDIT_OF_SEEN_MESSAGE: "The message was already taken up; an edit does not start it again.",
-    Reason.CORRECTION: "The edit corrects a request that was already taken up.",
-    Reason.HISTORY: "The message is older than the bot's first start here.",
-    Reason.BACKLOG: "The message waited too long to be answered now.",
-    Reason.SELF_ORIGIN: "The bot's own messages are never requests.",
-    Reason.BOT_ORIGIN: "Another bot wrote this, and no operator has asked for it to be heard.",
-    Reason.SYNTHETIC: "A program made this event; nobody asked.",
-    Reason.UNKNOWN_CHANNEL: "The policy does not list this channel.",
-    Reason.CHANNEL_DENIED: "The policy shuts this channel.",
-    Reason.PERSON_DENIED: "The policy shuts this person out.",
-    Reason.PERSON_UNKNOWN: "The policy does not list this person.",
-    Reason.ADDRESSED_TO_OTHER: "The message is addressed to another person.",
-    Reason.REPLY_TO_OTHER: "The message is a reply to another person.",
-    Reason.SALUTATION_OF_OTHER: "The message begins with another person's name.",
-    Reason.UNRECOGNISED_COMMAND: "The command is not one that the bot knows.",
-    Reason.REPLY_AUTHOR_UNKNOWN: "Nobody can tell who wrote the message that is replied to.",
-    Reason.NOT_A_REPLY: "The message looks like a reply to the bot and is none.",
-    Reason.NO_SUBSTANCE: "The message says nothing that could be answered.",
-    Reason.NO_ADDRESS: "Nobody addressed the bot, so it keeps out of the conversation.",
-    Reason.RATE_LIMITED: "There were too many requests in a short time.",
-    Reason.RULE_FAILED: "A rule failed, and then the answer is silence.",
 }
 
 ENGLISH: Final[dict[str, str]] = {

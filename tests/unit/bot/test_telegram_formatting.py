@@ -7,8 +7,9 @@ import tdjson
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bot.channels.telegram.formatting import Entity, FormattedText, is_blank, render
+from bot.channels.telegram.formatting import Entity, FormattedText, render
 from bot.channels.telegram.splitting import split, split_caption
+from policy.blank import is_blank
 from policy.utf16 import utf16_len, utf16_slice
 
 WIRE_TYPES = {

@@ -39,10 +39,6 @@ def test_every_code_has_a_sentence(codes, sentences):
     assert all(sentence.strip().endswith(".") for sentence in sentences.values())
 
 
-def test_the_page_explains_decisions_in_the_same_sentences():
-    assert page.REASONS == REASONS
-
-
 @pytest.mark.parametrize("language", TRANSLATED)
 def test_a_language_lacks_no_translation_and_none_is_in_doubt(language):
     found = {message.context: message for message in catalogues.read(language) if message.id}

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from policy.boundary import Basis, Speech, Utterance, Withheld, is_blank, release
+from policy.blank import is_blank
+from policy.boundary import Basis, Speech, Utterance, Withheld, release
 from policy.decision import Audience
 
 OUTSIDE = (Audience.EXTERNAL, Audience.UNKNOWN)
