@@ -7,6 +7,7 @@ import signal
 import tempfile
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -175,6 +176,7 @@ async def run_gateway(config: Config) -> None:
         if config.metrics.enabled:
             services.append(health_page(health, config.metrics.listen.host, config.metrics.listen.port))
         services.append(control_socket(config.data_dir / CONTROL, chat, web_ids(policy())))
+        services.append(restarts(config, policy))
         daemon = assemble(
             policy=policy,
             store=store,
@@ -191,6 +193,18 @@ async def run_gateway(config: Config) -> None:
         await until_told(daemon, policy)
     finally:
         await store.close()
+
+
+def restarts(config: Config, policy: PolicyInForce) -> Service:
+    """Tells when something has changed that is read at start only."""
+    from bot.runtime.restarts import fingerprint, watch
+
+    needs: dict[str, Callable[[], object]] = {}
+    if config.source is not None:
+        needs["the configuration"] = partial(fingerprint, config.source)
+    if config.chat.enabled:
+        needs["people of the chat"] = lambda: web_ids(policy())
+    return lambda: watch(needs)
 
 
 def listen_for_the_end() -> asyncio.Event:
