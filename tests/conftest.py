@@ -3,6 +3,11 @@
 import os
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("here", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)  # a change is judged by the same examples each time
+settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
 @pytest.hookimpl(trylast=True)

@@ -431,10 +431,11 @@ def test_parts_fit_and_join_to_the_original(text, limit):
     assert is_blank(rest)
 
 
+@example("aaaaaa😀 ", 8)
 @given(st.text(st.sampled_from("ab .,-😀я"), min_size=1).filter(lambda text: "    " not in text), st.integers(8, 40))
 def test_parts_of_ordinary_text_join_to_exactly_the_original(text, limit):
-    text = "a".join(text.split("  "))
-    assert joined(split(FormattedText(text=text), limit=limit)) == text or is_blank(text)
+    text = "a".join(text.split("  ")) + "."  # a part of blanks alone, which is dropped, can't come to be
+    assert joined(split(FormattedText(text=text), limit=limit)) == text
 
 
 @given(markdowns, st.integers(6, 60))
