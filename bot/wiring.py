@@ -113,7 +113,6 @@ def assemble(
         channels=by_account,
         inbox=store.inbox,
         outbox=store.outbox,
-        journal=store.journal,
         dispatcher=dispatcher,
         door=door,
         reports=reports,

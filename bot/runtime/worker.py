@@ -27,7 +27,7 @@ from bot.observability.metrics import agent_run, part_withheld
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel, Reply
 from bot.ports.decisions import Ruling
-from bot.ports.store import Inbox, Journal, NewPart, Outbox
+from bot.ports.store import Inbox, NewPart, Outbox
 from bot.runtime.lanes import Lanes
 from bot.runtime.reports import Reports
 from bot.runtime.rulings import Rulings
@@ -75,7 +75,6 @@ class Worker:
         channels: Mapping[str, Channel],
         inbox: Inbox,
         outbox: Outbox,
-        journal: Journal,
         dispatcher: Dispatcher,
         door: Door,
         reports: Reports,
@@ -92,7 +91,6 @@ class Worker:
         self._channels = channels
         self._inbox = inbox
         self._outbox = outbox
-        self._journal = journal
         self._dispatcher = dispatcher
         self._door = door
         self._reports = reports
