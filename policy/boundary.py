@@ -40,6 +40,7 @@ class Withheld(StrEnum):
     AUDIENCE = "audience"
     NOT_ALLOWED_HERE = "not_allowed_here"
     EMPTY = "empty"
+    READERS_CHANGED = "readers_changed"  # it was written for others than those who read along now (OUT-5)
     DRAFT_ONLY = "draft_only"  # an operator would have to see it first (AUTO-1)
 
 
@@ -53,6 +54,7 @@ _MAY: dict[Audience, frozenset[Speech]] = {
     Audience.INTERNAL: _INTERNAL,
 }
 _OF_THE_AGENT = frozenset({Speech.FINAL, Speech.FRAGMENT, Speech.PROGRESS, Speech.OPERATIONAL})
+_FOR_ITS_READERS = _OF_THE_AGENT | {Speech.REPORT}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -79,6 +81,7 @@ def release(
     basis: Basis,
     progress: bool,
     automatic: bool,
+    readers_changed: bool = False,
 ) -> Withheld | None:
     """Let a part leave, or say why not.
 
@@ -88,6 +91,7 @@ def release(
         basis: why anything may be said there.
         progress: whether the policy shows progress there.
         automatic: whether the agent's words may leave without an operator (AUTO-1).
+        readers_changed: others read along than those for whom it was written.
 
     Returns:
         None when it may leave.
@@ -98,6 +102,8 @@ def release(
         return Withheld.AUDIENCE
     if basis is Basis.REPORT and not audience.trusted:
         return Withheld.AUDIENCE  # OUT-8: there is no fallback to the outside
+    if readers_changed and utterance.speech in _FOR_ITS_READERS:
+        return Withheld.READERS_CHANGED
     if utterance.speech in _OF_THE_AGENT and not automatic:
         return Withheld.DRAFT_ONLY
     if utterance.speech is Speech.PROGRESS and not progress:

@@ -114,6 +114,12 @@ def _policy(document: Document, *, digest: str) -> Policy:
             )
             for request in document.bot_requests
         ),
+        bots=frozenset(document.bots),
+        invites=ruleset.Invites(
+            inviters=frozenset(document.invites.by),
+            listed_rooms=document.invites.rooms != "none",
+            decline=document.invites.otherwise == "decline",
+        ),
         called={call: frozenset(ids) for call, ids in called.items()},
         commands=frozenset(document.commands),
         counterparties={

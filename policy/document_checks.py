@@ -43,6 +43,13 @@ def check(document: Document, report: Report) -> None:
             report(
                 (*path, "bot"), "this is the gateway's own bot, whose messages are never events", "remove the request"
             )
+    for number, name in enumerate(document.invites.by):
+        if name not in document.people:
+            report(("invites", "by", number), "this person is not listed under people", nearest(name, document.people))
+    for number, bot in enumerate(document.bots):
+        owner = next((name for name, person in document.people.items() if bot in person.accounts), None)
+        if owner is not None:
+            report(("bots", number), f"this account is {owner}'s, and a bot is no person", "keep it in one place")
     for group, members in document.approvers.groups.items():
         for number, member in enumerate(members):
             if member not in document.operators:

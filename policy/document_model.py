@@ -202,6 +202,21 @@ class BotRequest(Shape):
     until: Moment = Field(description="With its offset, such as 2026-12-31T18:00:00+01:00.")
 
 
+class Invites(Shape):
+    """Whose invites into channels the bot follows (IDENT-5). Direct chats follow ``direct`` and people's access."""
+
+    by: list[Identifier] = Field(
+        default_factory=list, description="Ids of people whose invites are accepted anywhere; operators' always are."
+    )
+    rooms: Literal["listed", "none"] | None = Field(
+        default=None,
+        description="listed: anybody may invite the bot into a channel of this file (default). none: nobody may.",
+    )
+    otherwise: Literal["leave", "decline"] | None = Field(
+        default=None, description="What is not accepted is left alone or declined (default leave)."
+    )
+
+
 class Approvers(Shape):
     """Who may decide (APPR-1)."""
 
@@ -235,6 +250,11 @@ class Document(Shape):
     bot_requests: list[BotRequest] = Field(
         default_factory=list, description="Other bots that may speak to the agent, each for a time."
     )
+    bots: list[Account] = Field(
+        default_factory=list,
+        description="Accounts that are bots, where the platform does not tell; muted as all bots are (PART-5).",
+    )
+    invites: Invites = Field(default_factory=Invites, description="Whose invites into channels the bot follows.")
     autonomy: GeneralAutonomy = Field(default_factory=GeneralAutonomy, description="What may be said without asking.")
     approvers: Approvers = Field(default_factory=Approvers, description="Who may decide.")
 
@@ -253,6 +273,7 @@ HINTS: Final[Hints] = {
     ("channels", "*", "strangers"): "write people: everyone or people: listed",
     ("people", "*", "operator"): "list the person's id under operators",
     ("people", "*", "tier"): "a tier stands at a counterparty",
+    ("invites", "from"): "write by: and ids of people",
     ("defaults", "commands"): "commands stand at the top",
     ("defaults", "observation"): "observation stands at each channel that is meant (PART-9)",
     ("defaults", "audience"): "the audience stands at each channel (IDENT-2)",

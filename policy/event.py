@@ -34,6 +34,7 @@ class Kind(StrEnum):
     AUTOMATIC_FORWARD = "automatic_forward"
     UNDECRYPTABLE = "undecryptable"
     MALFORMED = "malformed"
+    INVITE = "invite"  # somebody asks the bot into a channel
 
 
 class Origin(StrEnum):
@@ -103,6 +104,7 @@ class Event:
         command: a command at offset 0.
         reply: a true reply.
         apparent_reply: looked like a reply and is none; the grant is missing for that reason.
+        history: it is from before the bot was there, by the platform's own order of events (PART-12).
     """
 
     key: str
@@ -123,6 +125,7 @@ class Event:
     command: Command | None = None
     reply: Reply | None = None
     apparent_reply: bool = False
+    history: bool = False
 
 
 class Original(Enum):
@@ -131,6 +134,8 @@ class Original(Enum):
     UNSEEN = "unseen"
     MUTED = "muted"
     TAKEN = "taken"  # answered, running, deferred or waiting
+    FOREIGN = "foreign"  # somebody else wrote it: platforms that don't refuse such an edit leave that to us
+    UNKNOWN = "unknown"  # nobody can tell who wrote it
 
 
 @quick

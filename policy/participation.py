@@ -14,6 +14,7 @@ from functools import cache
 from policy.audience import output_class_of, settings_of
 from policy.decision import Audience, Decision, Gate, Outcome, OutputClass
 from policy.event import Author, Chat, Event, Kind, Memory, Origin, Original, Target
+from policy.invites import answer, direct_access
 from policy.reasons import Reason
 from policy.ruleset import Access, ChannelPolicy, Person, Policy
 
@@ -27,6 +28,11 @@ _KINDS: dict[Kind, Reason] = {
     Kind.AUTOMATIC_FORWARD: Reason.AUTOMATIC_FORWARD,
     Kind.MALFORMED: Reason.MALFORMED,
     Kind.REDACTION: Reason.WITHDRAWN,
+}
+_EDITS: dict[Original, Reason] = {
+    Original.TAKEN: Reason.EDIT_OF_SEEN_MESSAGE,  # PART-11: never a second run
+    Original.FOREIGN: Reason.EDIT_BY_ANOTHER,
+    Original.UNKNOWN: Reason.EDIT_OF_UNKNOWN,
 }
 _ORIGINS: dict[Origin, Reason] = {
     Origin.SELF: Reason.SELF_ORIGIN,
@@ -71,13 +77,19 @@ def _admit(policy: Policy, event: Event, memory: Memory, now: datetime, *, whole
 
     if not event.identity_known:  # PART-14: the gate is shut, not open
         return stop(Gate.IDENTITY, Reason.IDENTITY_UNKNOWN, Outcome.DEFER)
+    if event.kind is Kind.INVITE:
+        verdict = answer(policy, event, settings, person)
+        outcome = Outcome.MUTE if verdict is Reason.INVITE_NOT_AUTHORISED else Outcome.RESPOND
+        gate = Gate.ACCESS if outcome is Outcome.MUTE else None
+        return _decision(outcome, verdict, audience, OutputClass.NONE, gate, control=gate is None)
     if veto := _kind(event, memory, settings, now):
-        outcome = Outcome.DEFER if veto is Reason.UNDECRYPTABLE else Outcome.MUTE
-        return stop(Gate.KIND, veto, outcome)
+        return stop(Gate.KIND, veto)
     if veto := _origin(policy, event, now):
         return stop(Gate.ORIGIN, veto)
     if veto := _access(policy, event, settings, person):
         return stop(Gate.ACCESS, veto)
+    if event.kind is Kind.UNDECRYPTABLE:  # PART-17: decided when its key arrives, if it can come to anything at all
+        return stop(Gate.KIND, Reason.UNDECRYPTABLE, Outcome.DEFER)
     granted, reason = _consent(policy, event, settings, person)
     if not granted:
         if not whole and event.batch is not None and reason in _ALBUM_CAN_MEND:
@@ -127,28 +139,24 @@ def _kind(event: Event, memory: Memory, settings: ChannelPolicy, now: datetime) 
         return Reason.BUSINESS  # PART-16
     if event.chat is Chat.BROADCAST:
         return Reason.CHANNEL_POST
-    if event.kind is Kind.UNDECRYPTABLE:
-        return Reason.UNDECRYPTABLE  # PART-17: decided when its key arrives
     if reason := _KINDS.get(event.kind):
         return reason
     if event.origin is Origin.SELF:
         return None  # the origin gate names it
     if memory.withdrawn:
         return Reason.WITHDRAWN  # PART-18
-    if memory.first_start is None or event.sent_at < memory.first_start:
+    if event.history or memory.first_start is None or event.sent_at < memory.first_start:
         return Reason.HISTORY  # PART-12
     if now - event.sent_at > settings.backlog:
         return Reason.BACKLOG
-    if event.kind is Kind.EDIT and memory.original is Original.TAKEN:
-        return Reason.EDIT_OF_SEEN_MESSAGE  # PART-11: never a second run
-    return None
+    return _EDITS.get(memory.original) if event.kind is Kind.EDIT else None
 
 
 def _origin(policy: Policy, event: Event, now: datetime) -> Reason | None:
     """The bot's own messages, other bots, programs (PART-4, PART-5)."""
     if reason := _ORIGINS.get(event.origin):
         return reason
-    if event.origin is Origin.BOT:
+    if event.origin is Origin.BOT or event.sender in policy.bots:
         for request in policy.bot_requests:
             here = request.channel in (event.destination, event.destination.room)
             if here and request.bot == event.sender and now < request.until:
@@ -162,29 +170,20 @@ def _access(policy: Policy, event: Event, settings: ChannelPolicy, person: Perso
     if person is not None and person.access is Access.DENY:
         return Reason.PERSON_DENIED
     if event.chat is Chat.DIRECT:
-        access = _direct_access(policy, settings, person)
+        access = direct_access(policy, settings, person)
         if access is Access.DENY:
             return Reason.PERSON_DENIED
         return None if access is Access.ALLOW else Reason.PERSON_UNKNOWN
     if settings.access is Access.DENY:
         return Reason.CHANNEL_DENIED
     if settings.access is Access.UNKNOWN:
-        explicit = event.mentions_self or _is_own_command(policy, event)
+        unread = event.kind is Kind.UNDECRYPTABLE  # it may turn out to be a request
+        explicit = event.mentions_self or unread or _is_own_command(policy, event)
         if not (policy.answer_unknown and explicit):
             return Reason.UNKNOWN_CHANNEL
     if settings.listed_people_only and person is None:
         return Reason.PERSON_UNKNOWN
     return None
-
-
-def _direct_access(policy: Policy, settings: ChannelPolicy, person: Person | None) -> Access:
-    if settings.access is Access.DENY:
-        return Access.DENY
-    if person is None:
-        return policy.strangers
-    if person.operator or person.access is Access.ALLOW:
-        return Access.ALLOW
-    return policy.strangers
 
 
 def _is_own_command(policy: Policy, event: Event) -> bool:

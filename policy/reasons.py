@@ -20,6 +20,8 @@ class Reason(StrEnum):
     OPEN_QUESTION = "open_question"
     OPERATOR_MESSAGE = "operator_message"
     TAP = "tap"
+    INVITE_ACCEPTED = "invite_accepted"
+    INVITE_DECLINED = "invite_declined"
     # not yet
     IDENTITY_UNKNOWN = "identity_unknown"
     UNDECRYPTABLE = "undecryptable"
@@ -36,6 +38,8 @@ class Reason(StrEnum):
     AUTOMATIC_FORWARD = "automatic_forward"
     WITHDRAWN = "withdrawn"
     EDIT_OF_SEEN_MESSAGE = "edit_of_seen_message"
+    EDIT_BY_ANOTHER = "edit_by_another"
+    EDIT_OF_UNKNOWN = "edit_of_unknown_message"
     CORRECTION = "correction"
     HISTORY = "before_first_start"
     BACKLOG = "older_than_backlog"
@@ -48,6 +52,7 @@ class Reason(StrEnum):
     CHANNEL_DENIED = "channel_denied"
     PERSON_DENIED = "person_denied"
     PERSON_UNKNOWN = "person_unknown"
+    INVITE_NOT_AUTHORISED = "invite_not_authorised"
     # consent
     ADDRESSED_TO_OTHER = "addressed_to_other"
     REPLY_TO_OTHER = "reply_to_other"
@@ -72,6 +77,8 @@ RULES: Final[dict[Reason, tuple[str, ...]]] = {
     Reason.OPEN_QUESTION: ("PART-6",),
     Reason.OPERATOR_MESSAGE: ("PART-7",),
     Reason.TAP: ("PART-1",),
+    Reason.INVITE_ACCEPTED: ("IDENT-5",),
+    Reason.INVITE_DECLINED: ("IDENT-5",),
     Reason.IDENTITY_UNKNOWN: ("PART-14",),
     Reason.UNDECRYPTABLE: ("PART-17",),
     Reason.ALBUM_PART: ("PART-8",),
@@ -86,6 +93,8 @@ RULES: Final[dict[Reason, tuple[str, ...]]] = {
     Reason.AUTOMATIC_FORWARD: ("PART-15",),
     Reason.WITHDRAWN: ("PART-18",),
     Reason.EDIT_OF_SEEN_MESSAGE: ("PART-11",),
+    Reason.EDIT_BY_ANOTHER: ("PART-11", "IDENT-1"),
+    Reason.EDIT_OF_UNKNOWN: ("PART-11", "IDENT-1"),
     Reason.CORRECTION: ("PART-11",),
     Reason.HISTORY: ("PART-12",),
     Reason.BACKLOG: ("PART-12",),
@@ -96,6 +105,7 @@ RULES: Final[dict[Reason, tuple[str, ...]]] = {
     Reason.CHANNEL_DENIED: ("IDENT-5",),
     Reason.PERSON_DENIED: ("IDENT-5",),
     Reason.PERSON_UNKNOWN: ("IDENT-5",),
+    Reason.INVITE_NOT_AUTHORISED: ("IDENT-5",),
     Reason.ADDRESSED_TO_OTHER: ("PART-2",),
     Reason.REPLY_TO_OTHER: ("PART-2",),
     Reason.SALUTATION_OF_OTHER: ("PART-2",),

@@ -174,6 +174,21 @@ class BotRequest:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Invites:
+    """Whose invites into channels are accepted; operators' always are (IDENT-5).
+
+    Attributes:
+        inviters: ids of further people.
+        listed_rooms: anybody may invite the bot into a channel that the policy lists.
+        decline: what is not accepted is declined; False: it is left alone.
+    """
+
+    inviters: frozenset[str] = frozenset()
+    listed_rooms: bool = True
+    decline: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Counterparty:
     """An outside organisation; ``protected_terms`` never reach another one (AUTO-5)."""
 
@@ -194,6 +209,8 @@ class Policy:
         strangers: access of people in one-to-one chats whom the policy does not know.
         unknown: what holds in channels that are not listed (IDENT-5).
         answer_unknown: whether an explicit request in an unknown channel is answered.
+        bots: accounts that are bots, where the platform does not tell (PART-5).
+        invites: whose invites are accepted.
         called: ids of people by what they are called in a salutation, case folded (PART-2).
         commands: names of commands that are recognised.
         digest: SHA-256 of the file's text, hexadecimal.
@@ -212,6 +229,8 @@ class Policy:
     strangers: Access = Access.UNKNOWN
     answer_unknown: bool = False
     bot_requests: tuple[BotRequest, ...] = ()
+    bots: frozenset[str] = frozenset()
+    invites: Invites = field(default_factory=Invites)
     called: Mapping[str, frozenset[str]] = field(default_factory=dict)
     commands: frozenset[str] = frozenset()
     counterparties: Mapping[str, Counterparty] = field(default_factory=dict)

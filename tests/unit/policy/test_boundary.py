@@ -11,13 +11,14 @@ from policy.decision import Audience
 OUTSIDE = (Audience.EXTERNAL, Audience.UNKNOWN)
 
 
-def said(speech, *, audience, text="words", basis=Basis.REQUEST, progress=True, automatic=True, **more):
+def said(speech, *, audience, text="words", basis=Basis.REQUEST, progress=True, automatic=True, changed=False, **more):
     return release(
         Utterance(speech=speech, text=text, **more),
         audience=audience,
         basis=basis,
         progress=progress,
         automatic=automatic,
+        readers_changed=changed,
     )
 
 
@@ -82,3 +83,13 @@ def test_a_text_with_one_visible_character_is_not_blank(text, visible):
 def test_where_nothing_may_be_said_unasked_the_agents_words_stay(speech):
     assert said(speech, audience=Audience.INTERNAL, automatic=False) is Withheld.DRAFT_ONLY
     assert said(Speech.SAFE_ERROR, audience=Audience.EXTERNAL, automatic=False) is None
+
+
+@pytest.mark.parametrize("speech", [Speech.FINAL, Speech.FRAGMENT, Speech.OPERATIONAL])
+def test_words_for_some_readers_stay_when_others_have_come(speech):
+    assert said(speech, audience=Audience.INTERNAL, changed=True) is Withheld.READERS_CHANGED
+
+
+@pytest.mark.parametrize("speech", [Speech.SAFE_ERROR, Speech.SIGN])
+def test_the_gateways_own_sentences_are_for_any_reader(speech):
+    assert said(speech, audience=Audience.UNKNOWN, changed=True) is None

@@ -16,7 +16,18 @@ from policy.destination import parse_destination
 from policy.document import DocumentError, load, schema
 from policy.document_model import Document
 from policy.participation import admit
-from policy.ruleset import DRAFT_ONLY, Access, Autonomy, Burst, ContentClass, Observation, Rate, Resend, Streaming
+from policy.ruleset import (
+    DRAFT_ONLY,
+    Access,
+    Autonomy,
+    Burst,
+    ContentClass,
+    Invites,
+    Observation,
+    Rate,
+    Resend,
+    Streaming,
+)
 from tests.unit.policy.builders import MEMORY, NOW, direct, event
 
 EXAMPLE = Path(policy.__file__).parent / "example.yaml"
@@ -325,3 +336,12 @@ def test_any_text_is_a_policy_or_a_document_error(text):
     except DocumentError:
         return
     assert found.digest
+
+
+def test_bots_and_invites_are_what_the_file_says():
+    people = "operators: [ann]\npeople: {ann: {accounts: [web:ann]}, bob: {accounts: [web:bob]}}\n"
+    said = people + 'bots: ["matrix:@ci:example.org"]\ninvites: {by: [bob], rooms: none, otherwise: decline}\n'
+    loaded_policy = load("version: 1\n" + said, source="policy.yaml", environment={})
+    assert loaded_policy.bots == {"matrix:@ci:example.org"}
+    assert loaded_policy.invites == Invites(inviters=frozenset({"bob"}), listed_rooms=False, decline=True)
+    assert load("version: 1\n", source="policy.yaml", environment={}).invites == Invites()

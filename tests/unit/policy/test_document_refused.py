@@ -120,6 +120,11 @@ REFUSED = [
      "offset", "+02:00"),
     # what must hold together; PEOPLE are eight lines, so the first line here is the tenth
     (PEOPLE + "approvers: {groups: {finance: [ann, bob]}}\n", 9, "an approver is an operator", "ann"),
+    ("invites: {by: [bub]}\n", 2, "not listed under people", "none is listed"),
+    (PEOPLE + "invites: {by: [bub]}\n", 9, "not listed under people", "did you mean bob?"),
+    (PEOPLE + "invites: {from: [bob]}\n", 9, "from is not known", "write by"),
+    (PEOPLE + "bots: [telegram:502]\n", 9, "this account is bob's", "one place"),
+    ("bots: [robot]\n", 2, "this is no account", "matrix"),
     ("approvers: {groups: {finance: [bob]}}\n", 2, "an approver is an operator", "under operators first"),
     ("operators: [an]\npeople: {ann: {accounts: [telegram:501]}}\n", 2, "not listed under people", "ann?"),
     ("operators: [ann]\n", 2, "not listed under people", "none is listed"),
