@@ -20,15 +20,22 @@ class Action(StrEnum):
     TYPING = "typing"
     REACTION = "reaction"
     TAP_ANSWER = "tap_answer"
+    READ = "read"  # the mark that a message was read
+    JOIN = "join"  # into a channel that the bot was invited to
+    LEAVE = "leave"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ButtonToken:
-    """A button's opaque token, and what it stands for on our side (never on the wire)."""
+    """A button's opaque token, and what it stands for on our side (never on the wire).
+
+    ``key``: where the platform has no buttons, the sign that stands for it under the message.
+    """
 
     token: str
     label: str = field(repr=False)
     value: str = field(repr=False)
+    key: str = ""
 
 
 @quick

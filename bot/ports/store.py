@@ -1,6 +1,6 @@
 """What the gateway needs of its store. Every write is durable when it returns; related writes are one transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -118,6 +118,14 @@ class Tapped:
     event_id: int | None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Located:
+    """Where a message stands and who wrote it; ``sender`` is None where there is no person behind it."""
+
+    sender: str | None
+    thread: str | None
+
+
 class Inbox(Protocol):
     """Arrivals, decisions, observations."""
 
@@ -183,6 +191,10 @@ class Inbox(Protocol):
 
         ``before``: the row of an edit of it, which does not speak for itself.
         """
+        ...
+
+    async def located(self, destination: Destination, message: str) -> Located | None:
+        """Who wrote a message and in which thread, as far as it came in here."""
         ...
 
     async def withdraw(self, destination: Destination, message: str, *, now: datetime) -> list[int]:
@@ -256,6 +268,10 @@ class Outbox(Protocol):
         """What a button's token stands for."""
         ...
 
+    async def pressed(self, destination: Destination, message: str, key: str) -> Tapped | None:
+        """What a sign under a message of ours stands for, where a platform has no buttons."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeenChannel:
@@ -297,6 +313,18 @@ class Overview(Protocol):
 
     async def unclear(self) -> list[Waiting]:
         """Parts whose sending is UNKNOWN."""
+        ...
+
+
+class State(Protocol):
+    """Small things that an adapter must know again after a restart: a cursor, how a channel began."""
+
+    async def read(self, account: str) -> dict[str, str]:
+        """All that is kept for an account."""
+        ...
+
+    async def write(self, account: str, changes: Mapping[str, str | None]) -> None:
+        """Keep values by name, one transaction; None forgets one."""
         ...
 
 

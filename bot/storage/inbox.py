@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.model.errors import StoreError
 from bot.model.inbound import Arrival, Stored
-from bot.ports.store import InboxState, NewPart, Observed, Subject, Unfinished, Waiting
+from bot.ports.store import InboxState, Located, NewPart, Observed, Subject, Unfinished, Waiting
 from bot.storage import statements as sql
 from bot.storage.digests import content_digest, event_tag
 from bot.storage.parts import part_digest, store_parts
@@ -89,6 +89,11 @@ class SqlInbox:
         if not rows:
             return Original.UNSEEN
         return Original.MUTED if all(outcome == Outcome.MUTE.value for outcome, _ in rows) else Original.TAKEN
+
+    async def located(self, destination: Destination, message: str) -> Located | None:
+        """See :meth:`bot.ports.store.Inbox.located`."""
+        rows = self._reader.read(sql.LOCATED, (destination.account, destination.channel, message))
+        return Located(sender=rows[0][0], thread=rows[0][1]) if rows else None
 
     async def withdraw(self, destination: Destination, message: str, *, now: datetime) -> list[int]:
         """See :meth:`bot.ports.store.Inbox.withdraw`."""

@@ -72,12 +72,22 @@ class SqlOutbox:
 
     async def tapped(self, account: str, token: str) -> Tapped | None:
         """See :meth:`bot.ports.store.Outbox.tapped`."""
-        rows = self._reader.read(sql.TAPPED, (account, token))
-        if not rows:
+        return _tapped(account, self._reader.read(sql.TAPPED, (account, token)))
+
+    async def pressed(self, destination: Destination, message: str, key: str) -> Tapped | None:
+        """See :meth:`bot.ports.store.Outbox.pressed`."""
+        if not key:
             return None
-        value, label, channel, thread, event_id = rows[0]
-        destination = destination_of(account, channel, thread)
-        return Tapped(value=value, label=label, destination=destination, event_id=event_id)
+        account = destination.account
+        return _tapped(account, self._reader.read(sql.PRESSED, (account, destination.channel, message, key)))
+
+
+def _tapped(account: str, rows: Sequence[tuple[Any, ...]]) -> Tapped | None:
+    if not rows:
+        return None
+    value, label, channel, thread, event_id = rows[0]
+    destination = destination_of(account, channel, thread)
+    return Tapped(value=value, label=label, destination=destination, event_id=event_id)
 
 
 def _put(tx: Transaction, payloads: Sequence[tuple[Sequence[NewPart], int]]) -> list[list[Waiting]]:

@@ -88,7 +88,10 @@ def store_extras(tx: Transaction, part_id: int, part: Part, *, event_id: int | N
     for button in part.buttons:
         tx.execute(
             ADD_BUTTON,
-            (account, button.token, part_id, channel, thread, event_id, made_at, button.label, button.value),
+            (
+                *(account, button.token, part_id, channel, thread, event_id, made_at),
+                *(button.label, button.value, button.key),
+            ),
         )
 
 
@@ -107,8 +110,8 @@ def read_part(execute: Execute, row: tuple[Any, ...]) -> Waiting:
             for name, media_type, content in execute(FILES_OF, (part_id,))
         ),
         buttons=tuple(
-            ButtonToken(token=token, label=label, value=value)
-            for token, label, value in execute(BUTTONS_OF, (part_id,))
+            ButtonToken(token=token, label=label, value=value, key=key)
+            for token, label, value, key in execute(BUTTONS_OF, (part_id,))
         ),
     )
     new = NewPart(

@@ -216,10 +216,20 @@ buttons: Final = Table(
     Column("made_at", BigInteger, nullable=False),
     Column("label", Text, nullable=False),
     Column("value", Text, nullable=False),
+    Column("key", Text, nullable=False, server_default=text("''")),  # the sign that stands for it, where there are none
     PrimaryKeyConstraint("account", "token"),
 )
 Index("ix_buttons_part_id", buttons.c.part_id)
 Index("ix_buttons_made_at", buttons.c.made_at)
+
+account_state: Final = Table(
+    "account_state",
+    metadata,
+    Column("account", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("value", Text, nullable=False),
+    PrimaryKeyConstraint("account", "name"),
+)
 
 channel_moves: Final = Table(
     "channel_moves",

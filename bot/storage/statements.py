@@ -23,6 +23,7 @@ from sqlalchemy import (
 from bot.ports.store import InboxState, OutboxState
 from bot.storage.compiled import BulkInsert, compiled, fixed, insert, one_of
 from bot.storage.schema import (
+    account_state,
     accounts,
     buttons,
     channel_moves,
@@ -231,6 +232,17 @@ ORIGINAL: Final = compiled(
     "message",
     "before",
 )
+LOCATED: Final = compiled(
+    select(decisions.c.sender, decisions.c.thread)
+    .where(
+        _of_message,
+        decisions.c.kind.in_([fixed("message"), fixed("notice"), fixed("undecryptable")]),
+    )
+    .order_by(decisions.c.event_id),
+    "account",
+    "channel",
+    "message",
+)
 ROWS_OF_MESSAGE: Final = compiled(
     select(inbox.c.id, inbox.c.state, inbox.c.carried_by)
     .select_from(decisions.join(inbox, decisions.c.event_id == inbox.c.id))
@@ -305,7 +317,18 @@ OUTBOX_COLUMNS: Final = (
 )
 OUTBOX_ROWS: Final = BulkInsert(outbox, *OUTBOX_COLUMNS)
 FILE_ROWS: Final = BulkInsert(outbox_files, "part_id", "position", "name", "media_type", "content")
-BUTTON_COLUMNS: Final = ("account", "token", "part_id", "channel", "thread", "event_id", "made_at", "label", "value")
+BUTTON_COLUMNS: Final = (
+    "account",
+    "token",
+    "part_id",
+    "channel",
+    "thread",
+    "event_id",
+    "made_at",
+    "label",
+    "value",
+    "key",
+)
 ADD_BUTTON: Final = compiled(
     insert(buttons).values({name: _value(name) for name in BUTTON_COLUMNS}),
     *BUTTON_COLUMNS,
@@ -397,7 +420,7 @@ FILES_OF: Final = compiled(
     "part",
 )
 BUTTONS_OF: Final = compiled(
-    select(buttons.c.token, buttons.c.label, buttons.c.value)
+    select(buttons.c.token, buttons.c.label, buttons.c.value, buttons.c.key)
     .where(buttons.c.part_id == _value("part"))
     .order_by(literal_column("rowid")),
     "part",
@@ -437,6 +460,20 @@ TAPPED: Final = compiled(
     ),
     "account",
     "token",
+)
+PRESSED: Final = compiled(
+    select(buttons.c.value, buttons.c.label, buttons.c.channel, buttons.c.thread, buttons.c.event_id)
+    .select_from(receipts.join(buttons, buttons.c.part_id == receipts.c.part_id))
+    .where(
+        receipts.c.account == _value("account"),
+        receipts.c.channel == _value("channel"),
+        receipts.c.message == _value("message"),
+        buttons.c.key == _value("key"),
+    ),
+    "account",
+    "channel",
+    "message",
+    "key",
 )
 ADD_MOVE: Final = compiled(
     insert(channel_moves)
@@ -530,4 +567,25 @@ SWEEP_BUTTONS: Final = compiled(
     ),
     "before",
     "limit",
+)
+
+# what adapters keep
+
+STATE: Final = compiled(
+    select(account_state.c.name, account_state.c.value).where(account_state.c.account == _value("account")), "account"
+)
+_kept = insert(account_state).values(account=_value("account"), name=_value("name"), value=_value("value"))
+KEEP: Final = compiled(
+    _kept.on_conflict_do_update(index_elements=["account", "name"], set_={"value": _kept.excluded.value}),
+    "account",
+    "name",
+    "value",
+)
+UNKEEP: Final = compiled(
+    delete(account_state).where(
+        account_state.c.account == _value("account"),
+        account_state.c.name == _value("name"),
+    ),
+    "account",
+    "name",
 )

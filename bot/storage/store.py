@@ -23,6 +23,7 @@ from bot.storage.ledger import JournalReader, SqlJournal
 from bot.storage.outbox import SqlOutbox
 from bot.storage.overview import SqlOverview
 from bot.storage.reader import Reader
+from bot.storage.state import SqlState
 from bot.storage.writer import Writer
 
 
@@ -34,6 +35,7 @@ class Store:
     outbox: SqlOutbox
     overview: SqlOverview
     journal: SqlJournal
+    state: SqlState
     _writer: Writer
     _readers: tuple[Reader, ...]
     _lock: Lock
@@ -73,6 +75,7 @@ class Store:
             outbox=SqlOutbox(writer, points),
             overview=SqlOverview(walks),
             journal=SqlJournal(writer, walks),
+            state=SqlState(writer, points),
             _writer=writer,
             _readers=tuple(readers),
             _lock=lock,

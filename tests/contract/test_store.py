@@ -9,7 +9,7 @@ import pytest
 
 from bot.model.errors import StoreError
 from bot.model.part import Action
-from bot.ports.store import InboxState, Load, OutboxState
+from bot.ports.store import InboxState, Load, Located, OutboxState
 from bot.storage.store import Store
 from policy.destination import Destination
 from policy.event import Original
@@ -639,3 +639,35 @@ async def test_a_caller_that_is_cancelled_disturbs_nobody(store):
     results = await asyncio.gather(*tasks, return_exceptions=True)
     assert isinstance(results[3], asyncio.CancelledError)
     assert sum(isinstance(result, list) for result in results) == 19
+
+
+async def test_a_sign_under_a_message_of_ours_stands_for_its_button(store):
+    signed = replace(
+        rich_part(), buttons=tuple(replace(b, key=k) for b, k in zip(rich_part().buttons, "12", strict=True))
+    )
+    (one,) = await answered(store.inbox, 1, signed)
+    assert await store.outbox.pressed(TOPIC, "77", "2") is None
+    await store.outbox.begin(one.id)
+    await store.outbox.end(one.id, OutboxState.DELIVERED, code="delivered", messages=["77"], now=NOW)
+    pressed = await store.outbox.pressed(TOPIC, "77", "2")
+    assert pressed is not None
+    assert (pressed.value, pressed.destination, pressed.event_id) == ("deny", TOPIC, one.new.event_id)
+    for message, key in (("77", "3"), ("78", "2"), ("77", "")):
+        assert await store.outbox.pressed(TOPIC, message, key) is None
+
+
+async def test_a_message_is_found_by_its_id_with_its_author_and_thread(store):
+    await decided(store.inbox, 1, MUTE, subject=replace(subject("9", destination=TOPIC), sender="telegram:502"))
+    assert await store.inbox.located(PLACE, "9") == Located(sender="telegram:502", thread=TOPIC.thread)
+    assert await store.inbox.located(PLACE, "8") is None
+    await decided(store.inbox, 2, MUTE, subject=subject("8", kind="edit"))
+    assert await store.inbox.located(PLACE, "8") is None, "an edit says nothing of who wrote the message"
+
+
+async def test_what_adapters_keep_survives_and_can_be_forgotten(backend, store):
+    await store.state.write(ACCOUNT, {"sync": "s1", "direct": "1"})
+    await store.state.write(ACCOUNT, {"sync": "s2", "direct": None, "never": None})
+    await store.state.write("telegram:7002", {"sync": "other"})
+    await store.state.write(ACCOUNT, {})
+    again = await backend.open()
+    assert await again.state.read(ACCOUNT) == {"sync": "s2"}
