@@ -19,6 +19,7 @@ from bot.observability.log import get_logger
 from bot.ports.channel import Channel
 from bot.ports.store import Outbox, OutboxState, Waiting
 from policy.boundary import Basis, Withheld
+from policy.decision import Audience
 from policy.event import Chat
 
 MAX_ATTEMPTS = 8
@@ -76,9 +77,9 @@ class Dispatcher:
             if lane not in self._tasks and not self._stopping:
                 self._tasks[lane] = asyncio.create_task(self._drain(lane, queue), name=f"outbox {len(self._tasks)}")
 
-    async def show(self, part: Part, place: Place) -> Receipt | Withheld:
+    async def show(self, part: Part, place: Place, *, written_for: Audience) -> Receipt | Withheld:
         """A passing sign (typing, a growing draft, the end of a spinner): through the door, but not kept."""
-        cleared = self._door.clear(part, place, Basis.REQUEST)
+        cleared = self._door.clear(part, place, Basis.REQUEST, written_for=written_for)
         if not isinstance(cleared, Clearance):
             return cleared
         return await self._channels[part.destination.account].deliver(part, cleared)
@@ -141,7 +142,7 @@ class Dispatcher:
         if self._stopping:
             return waiting
         place = Place(destination=new.part.destination, chat=Chat(new.chat), person=new.person)
-        cleared = self._door.clear(new.part, place, new.basis)
+        cleared = self._door.clear(new.part, place, new.basis, written_for=new.audience)
         if not isinstance(cleared, Clearance):
             await self._end(waiting, OutboxState.SKIPPED, cleared.value)
             return None

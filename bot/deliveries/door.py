@@ -8,16 +8,20 @@ INVARIANT: this module alone holds the seal; a test walks the code to prove it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bot.model.clearance import SEAL, Clearance
-from bot.model.part import Part
+from bot.model.part import Action, Part
 from policy.audience import settings_of
 from policy.boundary import Basis, Withheld, release
+from policy.decision import Audience
 from policy.destination import Destination
 from policy.event import Chat
 from policy.quick import quick
 from policy.ruleset import Access, ChannelPolicy, Policy
+
+Chats = Callable[[Destination, Chat], Chat]
+"""The kind of place that a destination is now, by what it was."""
 
 
 @quick
@@ -38,32 +42,45 @@ class Place:
 class Door:
     """Checks parts against the policy in force and mints clearances."""
 
-    def __init__(self, policy: Callable[[], Policy]) -> None:
-        """Args: policy: gives the policy in force now."""
+    def __init__(self, policy: Callable[[], Policy], chats: Chats = lambda _, was: was) -> None:
+        """Args: policy: gives the policy in force now. chats: tells what kind of place a destination is now."""
         self._policy = policy
+        self._chats = chats
 
     def settings(self, place: Place) -> ChannelPolicy:
         """The settings that hold at a place now, audience included."""
+        place = self._now(place)
         return settings_of(self._policy(), place.destination, chat=place.chat, person=place.other_side)
 
-    def verdict(self, part: Part, place: Place, basis: Basis) -> Withheld | None:
+    def verdict(self, part: Part, place: Place, basis: Basis, *, written_for: Audience) -> Withheld | None:
         """Whether a part may leave; None when it may."""
-        return self._verdict(part, place, self.settings(place), basis)
+        return self._verdict(part, place, self.settings(place), basis, written_for)
 
-    def clear(self, part: Part, place: Place, basis: Basis) -> Clearance | Withheld:
+    def clear(self, part: Part, place: Place, basis: Basis, *, written_for: Audience) -> Clearance | Withheld:
         """Clear a part, or say why it stays.
 
         Args:
             part: with its final bytes; its destination is the place's.
-            place: where it would be read.
+            place: where it would be read, as it was when it was asked for.
             basis: why anything may be said there.
+            written_for: who was to read it when it was asked for; words for trusted readers stay with them.
         """
         settings = self.settings(place)
-        withheld = self._verdict(part, place, settings, basis)
+        withheld = self._verdict(part, place, settings, basis, written_for)
         return Clearance(SEAL, part, settings.audience) if withheld is None else withheld
 
-    def _verdict(self, part: Part, place: Place, settings: ChannelPolicy, basis: Basis) -> Withheld | None:
-        if basis is Basis.REQUEST:  # IDENT-5: access comes first, also where it was taken away after the request
+    def _now(self, place: Place) -> Place:
+        """PART-16: a direct chat that others have joined is none any more."""
+        chat = self._chats(place.destination, place.chat)
+        return place if chat is place.chat else replace(place, chat=chat)
+
+    def _verdict(
+        self, part: Part, place: Place, settings: ChannelPolicy, basis: Basis, written_for: Audience
+    ) -> Withheld | None:
+        joined = self._now(place).chat is not place.chat
+        if (
+            basis is Basis.REQUEST and part.action is not Action.LEAVE
+        ):  # IDENT-5: access comes first, also where it was taken away after the request
             person = self._policy().person(place.other_side)
             if settings.access is Access.DENY or (person is not None and person.access is Access.DENY):
                 return Withheld.NO_BASIS
@@ -73,4 +90,5 @@ class Door:
             basis=basis,
             progress=settings.progress,
             automatic=settings.autonomy.automatic,
+            readers_changed=joined or (written_for.trusted and settings.audience is not written_for),
         )

@@ -55,11 +55,13 @@ class Reading:
         event: the authenticated facts.
         native: the decoded update, for :meth:`bot.ports.channel.Channel.material`.
         migration: the event announces a new id of its channel.
+        loose: it is about a message and doesn't say where that stands: the thread is that of the message.
     """
 
     event: Event
     native: Mapping[str, Any] = field(repr=False)
     migration: Migration | None = None
+    loose: bool = False
 
 
 @quick

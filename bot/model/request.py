@@ -15,7 +15,7 @@ class Attachment:
     ``size`` is in bytes, None where the platform doesn't tell.
     """
 
-    handle: str
+    handle: str = field(repr=False)
     name: str = field(repr=False)
     media_type: str
     size: int | None = None

@@ -8,9 +8,10 @@ from bot.model.clearance import Clearance
 from bot.model.inbound import Arrival, Material, Reading, Stored
 from bot.model.output import Final
 from bot.model.part import Part, Receipt
-from bot.model.request import Attachment
+from bot.model.request import Attachment, ContextItem
 from policy.boundary import Speech
 from policy.destination import Destination
+from policy.event import Chat
 from policy.ruleset import Streaming
 
 
@@ -20,6 +21,14 @@ class Reply:
 
     destination: Destination
     message: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Found:
+    """A message that the platform was asked for by its id: who wrote it, and in which thread (PART-1)."""
+
+    sender: str
+    thread: str | None
 
 
 class Accept(Protocol):
@@ -59,6 +68,27 @@ class Channel(Protocol):
         """What a request is made of; called after consent."""
         ...
 
+    def chat(self, destination: Destination, was: Chat) -> Chat:
+        """The kind of place that it is now: others may have joined a direct chat since (PART-16).
+
+        Args:
+            destination: where.
+            was: what it was when the event came.
+        """
+        ...
+
+    async def find(self, destination: Destination, message: str) -> Found | None:
+        """Ask the platform who wrote a message and where; nothing else of it is read (PART-1). Within a few seconds.
+
+        Returns:
+            None where the platform doesn't tell, or can't be reached.
+        """
+        ...
+
+    async def quoted(self, reading: Reading) -> ContextItem | None:
+        """The words that are replied to, where the event itself doesn't carry them; called after consent only."""
+        ...
+
     def lane(self, destination: Destination) -> str:
         """The lane in which this destination's events and sends keep their order."""
         ...
@@ -85,8 +115,16 @@ class Channel(Protocol):
         """Turn the first of final parts into an edit of the message that has been growing."""
         ...
 
-    def typing(self, *, to: Reply) -> Part | None:
-        """The sign that work is under way."""
+    def typing(self, *, to: Reply, on: bool) -> Part | None:
+        """The sign that work is under way, and its end; None where there is no such sign."""
+        ...
+
+    def read_mark(self, *, to: Reply) -> Part | None:
+        """The mark that a request was read; None where the platform has none."""
+        ...
+
+    def answer_invite(self, *, to: Reply, accept: bool) -> Part | None:
+        """Follow an invite into a channel, or decline it; None where the platform knows no invites."""
         ...
 
     def answer_tap(self, tap_id: str, text: str, *, to: Reply) -> Part | None:

@@ -71,6 +71,11 @@ class Daemon:
         """What it runs."""
         return self._crew
 
+    @property
+    def failures(self) -> tuple[ChannelError, ...]:
+        """Why channels could not go on."""
+        return tuple(self._failed)
+
     def stop(self) -> None:
         """End in order; may be called from a signal handler."""
         self._stop.set()

@@ -27,7 +27,8 @@ from bot.texts.codes import Notice
 from policy.audience import settings_of
 from policy.bursts import settle, waits
 from policy.decision import Decision, Outcome
-from policy.event import Kind, Memory, Original
+from policy.destination import Destination, destination_of
+from policy.event import Author, Kind, Memory, Original
 from policy.participation import admit
 from policy.reasons import Reason
 from policy.ruleset import ChannelPolicy, Policy
@@ -37,7 +38,7 @@ log = get_logger(__name__)
 ANONYMOUS = "anonymous"
 """Whoever has no account (PART-16) shares one rate of a person with all who have none."""
 REVISIT_S = 1.0
-"""How often events that wait for the bot's own identity are looked at again (PART-14)."""
+"""How often events that wait for the bot's own identity or for a key are looked at again (PART-14, PART-17)."""
 
 
 class Gateway:
@@ -69,7 +70,7 @@ class Gateway:
         self._controls = Rates()
         self._lanes: Lanes[tuple[Stored, Unfinished | None] | str] = Lanes("lane", self._take)
         self._batches = Batches(clock=clock, due=self._settle)
-        self._unidentified: dict[str, list[Stored]] = {}
+        self._waiting: dict[str, list[Stored]] = {}
         self._revisiting: asyncio.Task[None] | None = None
 
     async def start(self, account: str) -> None:
@@ -117,26 +118,30 @@ class Gateway:
     async def _take(self, item: tuple[Stored, Unfinished | None] | str) -> None:
         """The next item of a lane: an event, or the lane's own name, which only wakes those that wait in it.
 
-        INVARIANT: what waited for the bot's identity is judged before anything that came after it.
+        INVARIANT: what waited for the bot's identity is judged before anything that came after it; what waits for its
+        key keeps nothing up.
         """
-        if self._unidentified:
-            for earlier in self._identified(item if isinstance(item, str) else item[0].arrival.lane):
+        if self._waiting:
+            for earlier in self._ripe(item if isinstance(item, str) else item[0].arrival.lane):
                 row = Unfinished(stored=earlier, state=InboxState.DEFERRED, decision=None, batch=None, attempts=0)
                 await self._decide(earlier, row)
         if not isinstance(item, str):
             await self._decide(*item)
 
     async def _decide(self, stored: Stored, row: Unfinished | None) -> None:
-        reading = self._channels[stored.account].read(stored)
+        reading = await self._placed(self._channels[stored.account].read(stored))
         if row is not None and row.state is InboxState.DECIDED and row.decision is not None:
             await self._resume(stored, reading, row)
             return
         now = self._clock()
-        event = reading.event
         policy = self._policy()
-        settings = settings_of(policy, event.destination, chat=event.chat, person=event.sender)
         memory = await self._memory(stored, reading, now)
-        decision = admit(policy, event, memory, now=now)
+        decision = admit(policy, reading.event, memory, now=now)
+        if self._hangs_on_an_author(reading, decision):
+            reading, memory = await self._with_author(reading, memory)
+            decision = admit(policy, reading.event, memory, now=now)
+        event = reading.event
+        settings = settings_of(policy, event.destination, chat=event.chat, person=event.sender)
         joined = decision.outcome is not Outcome.RESPOND and not waits(decision) and self._joins(decision, reading)
         if joined:
             decision = _deferred(decision)
@@ -163,6 +168,61 @@ class Gateway:
     def _joins(self, decision: Decision, reading: Reading) -> bool:
         """A later part of an open batch needs no consent of its own, but every gate before consent (PART-8)."""
         return decision.reason in (Reason.NO_ADDRESS, Reason.NO_SUBSTANCE) and self._batches.takes(reading.event)
+
+    async def _placed(self, reading: Reading) -> Reading:
+        """What is about a message and doesn't say where that stands: looked up by its id in our own record."""
+        event = reading.event
+        if not reading.loose or event.message is None:
+            return reading
+        if event.kind is Kind.REACTION:
+            material = self._channels[event.destination.account].material(reading)
+            pressed = await self._outbox.pressed(event.destination, event.message, material.tap_token or "")
+            if pressed is None:
+                return reading
+            return replace(reading, event=replace(event, kind=Kind.TAP, destination=pressed.destination))
+        located = await self._inbox.located(event.destination, event.message)
+        return reading if located is None else _in_thread(reading, located.thread)
+
+    def _hangs_on_an_author(self, reading: Reading, decision: Decision) -> bool:
+        """Whether nothing but the author of another message stands between an event and a request."""
+        if decision.reason is Reason.REPLY_AUTHOR_UNKNOWN:
+            return True
+        return reading.loose and reading.event.kind is Kind.EDIT and decision.outcome is not Outcome.MUTE
+
+    async def _with_author(self, reading: Reading, memory: Memory) -> tuple[Reading, Memory]:
+        """Who wrote the message that an event replies to or changes: by our receipts, our record, else the platform.
+
+        The author is read and nothing more (PART-1); who can't be known is nobody.
+        """
+        event = reading.event
+        about = event.message if event.kind is Kind.EDIT and reading.loose else None
+        if about is None and event.reply is not None:
+            author = await self._author(event.destination, event.reply.message)
+            return replace(reading, event=replace(event, reply=replace(event.reply, author=author))), memory
+        if about is None:
+            return reading, memory
+        located = await self._inbox.located(event.destination, about)
+        sender = None if located is None else located.sender
+        if located is None:
+            found = await self._channels[event.destination.account].find(event.destination, about)
+            if found is None:
+                return reading, replace(memory, original=Original.UNKNOWN)
+            sender = f"{event.destination.platform}:{found.sender}"
+            reading = _in_thread(reading, found.thread)
+        if sender != event.sender:
+            memory = replace(memory, original=Original.FOREIGN)
+        return reading, memory
+
+    async def _author(self, destination: Destination, message: str) -> Author:
+        if await self._outbox.wrote(destination, message):
+            return Author.SELF
+        located = await self._inbox.located(destination, message)
+        if located is not None:
+            return Author.SELF if located.sender == destination.account else Author.OTHER
+        found = await self._channels[destination.account].find(destination, message)
+        if found is None:
+            return Author.UNKNOWN
+        return Author.SELF if f"{destination.platform}:{found.sender}" == destination.account else Author.OTHER
 
     async def _memory(self, stored: Stored, reading: Reading, now: datetime) -> Memory:
         event = reading.event
@@ -205,7 +265,7 @@ class Gateway:
             if waits(decision):
                 self._batches.add(stored, reading, settings.burst)
             else:
-                self._wait_for_identity(stored)
+                self._wait(stored)
         elif decision.reason is Reason.MALFORMED:
             log.warning("event_set_aside", platform=event.destination.platform)
             await self._reports.tell(Notice.POISON)
@@ -223,7 +283,7 @@ class Gateway:
             if waits(decision):
                 self._batches.add(stored, reading, settings.burst)
             else:
-                self._wait_for_identity(stored)
+                self._wait(stored)
             return
         await self._inbox.settle([stored.id], decision, now=now)
         self._tell(reading, decision)
@@ -265,30 +325,45 @@ class Gateway:
     async def _withdraw(self, reading: Reading, message: str, now: datetime) -> None:
         """PART-18, PART-9: what is deleted there is erased here, and does not start any more."""
         event = reading.event
-        await self._inbox.withdraw(event.destination, message, now=now)
-        gone = self._batches.withdraw(message, event)
+        rows = await self._inbox.withdraw(event.destination, message, now=now)
+        gone = [*self._batches.withdraw(message, event), *self._give_up(reading, rows)]
         await self._worker.withdraw(place_of(reading), message, gone)
 
-    def _wait_for_identity(self, stored: Stored) -> None:
-        self._unidentified.setdefault(stored.arrival.lane, []).append(stored)
+    def _give_up(self, reading: Reading, rows: Sequence[int]) -> list[int]:
+        """Those of these rows that wait for something wait no more; returns them."""
+        lane = self._channels[reading.event.destination.account].lane(reading.event.destination)
+        waiting = self._waiting.pop(lane, [])
+        rest = [stored for stored in waiting if stored.id not in rows]
+        if rest:
+            self._waiting[lane] = rest
+        return [stored.id for stored in waiting if stored.id in rows]
+
+    def _wait(self, stored: Stored) -> None:
+        self._waiting.setdefault(stored.arrival.lane, []).append(stored)
         if self._revisiting is None or self._revisiting.done():
             self._revisiting = asyncio.create_task(self._revisit(), name="revisit")
 
     async def _revisit(self) -> None:
-        while self._unidentified:
+        while self._waiting:
             await asyncio.sleep(REVISIT_S)
-            for lane in self._unidentified:
+            for lane in list(self._waiting):
                 self._lanes.push(lane, lane)
 
-    def _identified(self, lane: str) -> list[Stored]:
-        """Those that wait in a lane and can be judged by now, in their order; they wait no more."""
+    def _ripe(self, lane: str) -> list[Stored]:
+        """Those that wait in a lane and can be judged by now, in their order; they wait no more.
+
+        What waits for its key waits as long as it would still be answered (PART-12, PART-17).
+        """
         ready: list[Stored] = []
         still: list[Stored] = []
-        for stored in self._unidentified.pop(lane, ()):
-            known = self._channels[stored.account].read(stored).event.identity_known
-            (ready if known else still).append(stored)
+        policy, now = self._policy(), self._clock()
+        for stored in self._waiting.pop(lane, ()):
+            event = self._channels[stored.account].read(stored).event
+            settings = settings_of(policy, event.destination, chat=event.chat, person=event.sender)
+            unread = event.kind is Kind.UNDECRYPTABLE and now - event.sent_at <= settings.backlog
+            (ready if event.identity_known and not unread else still).append(stored)
         if still:
-            self._unidentified[lane] = still
+            self._waiting[lane] = still
         return ready
 
     def _tell(self, reading: Reading, decision: Decision) -> None:
@@ -300,6 +375,14 @@ class Gateway:
 
 def _deferred(decision: Decision) -> Decision:
     return replace(decision, outcome=Outcome.DEFER, reason=Reason.BURST_PART, observe=False)
+
+
+def _in_thread(reading: Reading, thread: str | None) -> Reading:
+    place = reading.event.destination
+    if place.thread == thread:
+        return reading
+    there = destination_of(place.platform, place.workspace, place.channel, thread)
+    return replace(reading, event=replace(reading.event, destination=there))
 
 
 def _subject(reading: Reading) -> Subject:

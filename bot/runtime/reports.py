@@ -75,7 +75,7 @@ class Reports:
                     unclear=Resend.RESEND.value if channel.repeatable else settings.unclear_sends.value,
                 )
                 for part in channel.present(Speech.REPORT, Final(text=words), to=Reply(destination=destination))
-                if self._door.verdict(part, place, Basis.REPORT) is None
+                if self._door.verdict(part, place, Basis.REPORT, written_for=settings.audience) is None
             ]
             self._dispatcher.enqueue(await self._outbox.put(parts, now=self._clock()))
             told += bool(parts)

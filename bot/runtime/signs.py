@@ -6,9 +6,10 @@ from typing import Self
 
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Place
-from bot.model.part import Delivered
+from bot.model.part import Delivered, Part, Receipt
 from bot.ports.channel import Channel, Reply
 from policy.boundary import Withheld
+from policy.decision import Audience
 from policy.event import Chat
 from policy.ruleset import Streaming
 
@@ -16,23 +17,42 @@ TYPING_AFTER_S = 0.7
 """An agent that answers at once needs no sign."""
 TYPING_EVERY_S = 4.0
 TYPING_LONGEST_S = 300.0
+MARK_LONGEST_S = 1.0
+"""An answer waits no longer for the mark that its request was read."""
 FRAGMENT_EVERY_S = 1.0
 FRAGMENT_LONGEST = 10_000
 """Characters; an answer that is longer appears when it is whole, for each fragment is formatted anew."""
 
 
-class Typing:
-    """Shows the typing sign while its block runs, if it runs long enough."""
+class Signs:
+    """How people are shown signs: where, in answer to what, and for whom."""
 
-    def __init__(self, channel: Channel, dispatcher: Dispatcher, place: Place, to: Reply) -> None:
-        self._channel = channel
+    def __init__(self, channel: Channel, dispatcher: Dispatcher, place: Place, to: Reply, audience: Audience) -> None:
+        """Args: audience: of the decision that the signs rest on."""
+        self.channel = channel
+        self.place = place
+        self.to = to
         self._dispatcher = dispatcher
-        self._place = place
-        self._to = to
+        self._audience = audience
+
+    async def show(self, part: Part) -> Receipt | Withheld:
+        """Show one, through the door."""
+        return await self._dispatcher.show(part, self.place, written_for=self._audience)
+
+
+class Attention:
+    """While its block runs: the request is marked as read at once, and the typing sign shows if it runs long enough."""
+
+    def __init__(self, signs: Signs) -> None:
+        self._signs = signs
         self._timer: asyncio.TimerHandle | None = None
         self._task: asyncio.Task[None] | None = None
+        self._marking: asyncio.Task[None] | None = None
 
     async def __aenter__(self) -> Self:
+        mark = self._signs.channel.read_mark(to=self._signs.to)
+        if mark is not None:
+            self._marking = asyncio.create_task(self._mark(mark), name="read mark")
         self._timer = asyncio.get_running_loop().call_later(TYPING_AFTER_S, self._begin)
         return self
 
@@ -44,17 +64,26 @@ class Typing:
     ) -> None:
         if self._timer is not None:
             self._timer.cancel()
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        if self._marking is not None:
+            await asyncio.wait((self._marking,), timeout=MARK_LONGEST_S)
+        running = [task for task in (self._task, self._marking) if task is not None]
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        over = self._signs.channel.typing(to=self._signs.to, on=False) if self._task is not None else None
+        if over is not None:
+            await self._signs.show(over)
+
+    async def _mark(self, mark: Part) -> None:
+        await self._signs.show(mark)
 
     def _begin(self) -> None:
         self._task = asyncio.create_task(self._show(), name="typing")
 
     async def _show(self) -> None:
         for _ in range(int(TYPING_LONGEST_S / TYPING_EVERY_S)):
-            sign = self._channel.typing(to=self._to)
-            if sign is None or isinstance(await self._dispatcher.show(sign, self._place), Withheld):
+            sign = self._signs.channel.typing(to=self._signs.to, on=True)
+            if sign is None or isinstance(await self._signs.show(sign), Withheld):
                 return
             await asyncio.sleep(TYPING_EVERY_S)
 
@@ -67,22 +96,10 @@ class Stream:
         message: the platform's id of the message that has been growing; None where there is none to edit.
     """
 
-    def __init__(
-        self,
-        channel: Channel,
-        dispatcher: Dispatcher,
-        place: Place,
-        to: Reply,
-        streaming: Streaming,
-        *,
-        key: str,
-    ) -> None:
-        self._channel = channel
-        self._dispatcher = dispatcher
-        self._place = place
-        self._to = to
+    def __init__(self, signs: Signs, streaming: Streaming, *, key: str) -> None:
+        self._signs = signs
         self._streaming = streaming
-        if streaming is Streaming.DRAFT and place.chat is not Chat.DIRECT:
+        if streaming is Streaming.DRAFT and signs.place.chat is not Chat.DIRECT:
             self._streaming = Streaming.OFF  # platforms know drafts in one-to-one chats only
         self._key = key
         self._next_at = 0.0
@@ -98,15 +115,15 @@ class Stream:
         if len(text) > FRAGMENT_LONGEST:
             return
         self._next_at = now + FRAGMENT_EVERY_S
-        part = self._channel.present_fragment(
+        part = self._signs.channel.present_fragment(
             text,
-            to=self._to,
+            to=self._signs.to,
             streaming=self._streaming,
             stream=self._key,
             message=self.message,
         )
         if part is None:
             return
-        receipt = await self._dispatcher.show(part, self._place)
+        receipt = await self._signs.show(part)
         if isinstance(receipt, Delivered) and receipt.messages and self._streaming is Streaming.EDIT:
             self.message = self.message or receipt.messages[0]

@@ -31,13 +31,14 @@ from bot.ports.store import Inbox, NewPart, Outbox
 from bot.runtime.lanes import Lanes
 from bot.runtime.reports import Reports
 from bot.runtime.rulings import Rulings
-from bot.runtime.signs import Stream, Typing
+from bot.runtime.signs import Attention, Signs, Stream
 from bot.runtime.work import STOPPING, Work
 from bot.texts.codes import Failure, Notice
 from bot.texts.words import Words
 from policy.boundary import Basis, Speech, Withheld
 from policy.decision import Audience
 from policy.event import Kind
+from policy.reasons import Reason
 from policy.ruleset import ChannelPolicy, Policy, Resend
 
 log = get_logger(__name__)
@@ -82,9 +83,26 @@ class Worker:
         clock: Callable[[], datetime],
         at_once: int = 64,
         longest_s: float = 300.0,
-        file_limit_bytes: int = 20 * 2**20,
+        file_limit_bytes: int = 2000 << 20,
     ) -> None:
-        """Args: at_once: runs of one agent side by side. longest_s: no run takes longer, whatever its agent says."""
+        """Make a worker.
+
+        Args:
+            policy: gives the policy in force now.
+            agents: by name.
+            default_agent: answers where the policy names no other.
+            channels: by account.
+            inbox: where requests stand.
+            outbox: where what is said on the way stands.
+            dispatcher: carries parts out.
+            door: clears them.
+            reports: tells operators.
+            rulings: hears what came of requests.
+            clock: gives aware times.
+            at_once: runs of one agent side by side.
+            longest_s: no run takes longer, whatever its agent says.
+            file_limit_bytes: of any file; each channel has a narrower limit of its own.
+        """
         self._policy = policy
         self._agents = agents
         self._default_agent = default_agent
@@ -192,8 +210,9 @@ class Worker:
         request = await self._request(work, material, settings, agent.name, language)
         files = _Files(channel, request.attachments, self._file_limit_bytes)
         self._running[str(place.destination)].asked = True
-        stream = Stream(channel, self._dispatcher, place, to, settings.streaming, key=request.id)
-        async with Typing(channel, self._dispatcher, place, to):
+        signs = Signs(channel, self._dispatcher, place, to, work.decision.audience)
+        stream = Stream(signs, settings.streaming, key=request.id)
+        async with Attention(signs):
             result = await self._listen(agent, request, files, stream, work, to)
         if isinstance(result, Silence) and stream.text:
             result = Final(text=stream.text)  # it was said already, fragment by fragment
@@ -260,6 +279,9 @@ class Worker:
             )
             if text
         ]
+        if event.reply is not None and not material.quoted:
+            quoted = await self._channels[event.destination.account].quoted(work.reading)
+            context += [] if quoted is None else [quoted]
         if settings.observation is not None and agent in settings.observation.readers:  # PART-9: readers only
             kept = await self._inbox.observed(event.destination, limit=OBSERVED_LIMIT, now=self._clock())
             context += [ContextItem(kind="observed", text=one.text, sender=one.sender, at=one.at) for one in kept]
@@ -267,7 +289,7 @@ class Worker:
             id=_request_id(work),
             attempt=await self._inbox.attempt(work.event_id),
             destination=event.destination,
-            audience=settings.audience,
+            audience=settings.audience if work.decision.audience.trusted else work.decision.audience,
             asked_at=event.sent_at,
             person=None if person is None else person.id,
             language=language,
@@ -381,7 +403,7 @@ class Worker:
         new: list[NewPart] = []
         kept: set[Withheld] = set()
         for part in parts:
-            withheld = self._door.verdict(part, place, Basis.REQUEST)
+            withheld = self._door.verdict(part, place, Basis.REQUEST, written_for=work.decision.audience)
             if withheld is not None:
                 part_withheld(withheld.value)
                 kept.add(withheld)
@@ -390,7 +412,7 @@ class Worker:
                 NewPart(
                     lane=channel.lane(part.destination),
                     part=part,
-                    audience=settings.audience,
+                    audience=work.decision.audience,
                     basis=Basis.REQUEST,
                     person=place.other_side,
                     chat=place.chat.value,
@@ -410,6 +432,14 @@ class Worker:
         words = Words(self._language(work, material, self._door.settings(place)))
         if work.reading.event.kind is Kind.TAP:
             await self._tap(work, material, to, words)
+            return
+        if work.reading.event.kind is Kind.INVITE:  # never an introduction: the bot comes in, or not, and says nothing
+            accept = work.decision.reason is Reason.INVITE_ACCEPTED
+            following = channel.answer_invite(to=to, accept=accept)
+            new, _ = self._checked(work, self._door.settings(place), [] if following is None else [following])
+            self._dispatcher.enqueue(
+                await self._inbox.finish(work.event_id, new, outcome="control", now=self._clock()),
+            )
             return
         command = work.reading.event.command
         if command is not None and command.name in STOPPING:
@@ -445,15 +475,17 @@ class Worker:
     async def _tap(self, work: Work, material: Material, to: Reply, words: Words) -> None:
         """A button: its token says what it stands for; a token that we did not make for this place says nothing."""
         channel = self._channels[to.destination.account]
-        tapped = None
-        if material.tap_token is not None:
+        event, tapped = work.reading.event, None
+        if material.tap_token is not None and work.reading.loose and event.message is not None:
+            tapped = await self._outbox.pressed(to.destination, event.message, material.tap_token)
+        elif material.tap_token is not None:
             tapped = await self._outbox.tapped(to.destination.account, material.tap_token)
         valid = tapped is not None and tapped.destination.room == to.destination.room
         if material.tap_id is not None:
             text = "" if valid else words.say(Notice.TAP_STALE)
             answer = channel.answer_tap(material.tap_id, text, to=to)
             if answer is not None:
-                await self._dispatcher.show(answer, work.place)
+                await self._dispatcher.show(answer, work.place, written_for=work.decision.audience)
         if not valid or tapped is None:
             await self._inbox.finish(work.event_id, [], outcome="control", now=self._clock())
             return
@@ -478,9 +510,13 @@ class _Files:
         return await self._channel.fetch(attachment, limit_bytes=self._limit_bytes)
 
 
+_UNANSWERABLE = frozenset({Kind.TAP, Kind.INVITE})
+"""What is no message that could be replied to."""
+
+
 def _reply_to(work: Work) -> Reply:
     event = work.reading.event
-    return Reply(destination=event.destination, message=None if event.kind is Kind.TAP else event.message)
+    return Reply(destination=event.destination, message=None if event.kind in _UNANSWERABLE else event.message)
 
 
 def _request_id(work: Work) -> str:

@@ -72,7 +72,7 @@ def cleared(part: Part) -> Clearance:
     direct = not part.destination.channel.startswith("-")
     chat = Chat.DIRECT if direct else Chat.GROUP
     place = Place(destination=part.destination, chat=chat, person=f"telegram:{ANN}")
-    clearance = Door(lambda: POLICY).clear(part, place, Basis.REQUEST)
+    clearance = Door(lambda: POLICY).clear(part, place, Basis.REQUEST, written_for=Audience.EXTERNAL)
     assert isinstance(clearance, Clearance)
     return clearance
 
@@ -174,7 +174,7 @@ async def test_an_answer_grows_as_a_draft_in_a_private_chat(api: BotApi, channel
 
 
 async def test_signs_are_shown(api: BotApi, channel: TelegramChannel) -> None:
-    assert await deliver(channel, channel.typing(to=to(GROUP))) == [Delivered()]
+    assert await deliver(channel, channel.typing(to=to(GROUP), on=True)) == [Delivered()]
     assert api.account.actions == [(GROUP, "typing")]
     [part] = channel.present(Speech.FINAL, Final(text="", card=CARD), to=to(GROUP))
     await deliver(channel, part)
@@ -197,7 +197,7 @@ async def test_a_flood_wait_is_the_platforms_number_and_silences_passing_signs(
 ) -> None:
     api.fail("sendMessage", retry_after=30)
     assert await say(channel, "x") == [TryLater(after_s=30.0, flood=True)]
-    [sign] = await deliver(channel, channel.typing(to=to(GROUP)))
+    [sign] = await deliver(channel, channel.typing(to=to(GROUP), on=True))
     assert isinstance(sign, TryLater)
     assert api.account.actions == []
     assert api.sent(GROUP) == []
@@ -370,12 +370,12 @@ async def test_messages_to_a_chat_wait_for_their_turn_and_fragments_are_left_out
     [part] = channel.present(Speech.FINAL, Final(text="a"), to=to(GROUP))
     assert [channel.turn_s(part), channel.turn_s(part)] == [0.0, 0.0]
     assert 0.2 < channel.turn_s(part) <= 0.25
-    assert channel.turn_s(channel.typing(to=to(GROUP))) == 0.0
+    assert channel.turn_s(channel.typing(to=to(GROUP), on=True)) == 0.0
     part = channel.present_fragment("d", to=to(GROUP), streaming=Streaming.EDIT, stream="s", message=None)
     [receipt] = await deliver(channel, part)
     assert isinstance(receipt, TryLater)
     assert receipt.flood
-    assert await deliver(channel, channel.typing(to=to(GROUP))) == [Delivered()]
+    assert await deliver(channel, channel.typing(to=to(GROUP), on=True)) == [Delivered()]
     await channel.close()
 
 

@@ -148,7 +148,7 @@ class Brain:
             )
 
     async def say(self, part: Part, place: Place) -> Receipt:
-        cleared = self.door.clear(part, place, Basis.REQUEST)
+        cleared = self.door.clear(part, place, Basis.REQUEST, written_for=Audience.EXTERNAL)
         assert isinstance(cleared, Clearance), cleared
         receipt = await self.chat.deliver(part, cleared)
         self.receipts.append(receipt)
@@ -164,7 +164,7 @@ class Brain:
             await self.say(note, place)
             await self.final(Final(text="You have chosen."), to, place)
             return
-        sign = self.chat.typing(to=to)
+        sign = self.chat.typing(to=to, on=True)
         assert sign is not None
         await self.say(sign, place)
         if material.attachments:

@@ -19,10 +19,11 @@ from bot.model.errors import ChannelError
 from bot.model.inbound import Material, Reading, Stored
 from bot.model.output import Final
 from bot.model.part import Part, Receipt
-from bot.model.request import Attachment
-from bot.ports.channel import Accept, Reply
+from bot.model.request import Attachment, ContextItem
+from bot.ports.channel import Accept, Found, Reply
 from policy.boundary import Speech
 from policy.destination import Destination
+from policy.event import Chat
 from policy.ruleset import Streaming
 
 
@@ -40,6 +41,7 @@ class TelegramChannel:
         session: Callable[[], aiohttp.ClientSession] = new_session,
         call_s: float = CALL_S,
         identity_refresh_s: float = 600.0,
+        max_file_bytes: int = 20 << 20,
     ) -> None:
         """Make the channel; nothing is connected before :meth:`run` or the first call.
 
@@ -52,12 +54,14 @@ class TelegramChannel:
             session: makes the HTTP session.
             call_s: seconds that a call without files may take.
             identity_refresh_s: seconds between two looks at the bot's own name.
+            max_file_bytes: larger files are not fetched.
 
         Raises:
             ConfigError: the token has not the form of one.
         """
         self._api = BotApi(token=token, api_url=api_url, session=session)
         self._bot_id = self._api.bot_id
+        self._max_file_bytes = max_file_bytes
         self._watch = IdentityWatch(self._api, refresh_s=identity_refresh_s)
         self._sender = Sender(self._api, limits if limits is not None else Limits(), call_s=call_s)
         self._intake: Intake | WebhookIntake
@@ -134,6 +138,18 @@ class TelegramChannel:
         """What a request is made of."""
         return material_of(reading)
 
+    def chat(self, destination: Destination, was: Chat) -> Chat:
+        """What it was: nobody can join a private chat here."""
+        return was
+
+    async def find(self, destination: Destination, message: str) -> Found | None:
+        """Not asked: events tell who wrote what they reply to."""
+        return None
+
+    async def quoted(self, reading: Reading) -> ContextItem | None:
+        """Nothing beyond what the event carries."""
+        return None
+
     def lane(self, destination: Destination) -> str:
         """One lane a chat."""
         return lane_of(self._bot_id, destination.channel)
@@ -152,9 +168,17 @@ class TelegramChannel:
         """The first text of the final parts becomes the final form of the message that has been growing."""
         return payload.final_edit(parts, message)
 
-    def typing(self, *, to: Reply) -> Part | None:
-        """The typing sign."""
-        return presenting.typing(to)
+    def typing(self, *, to: Reply, on: bool) -> Part | None:
+        """The typing sign; it ends by itself."""
+        return presenting.typing(to) if on else None
+
+    def read_mark(self, *, to: Reply) -> Part | None:
+        """Bots have none."""
+        return None
+
+    def answer_invite(self, *, to: Reply, accept: bool) -> Part | None:
+        """Bots are added, not invited."""
+        return None
 
     def answer_tap(self, tap_id: str, text: str, *, to: Reply) -> Part | None:
         """The end of a button's spinner."""
@@ -180,6 +204,7 @@ class TelegramChannel:
         """Fetch a file; see :meth:`bot.ports.channel.Channel.fetch`."""
         problem: str | None = None
         file: object = None
+        limit_bytes = min(limit_bytes, self._max_file_bytes)
         try:
             file = await self._api.call("getFile", {"file_id": attachment.handle})
         except RefusedError as error:

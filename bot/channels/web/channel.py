@@ -25,14 +25,15 @@ from bot.model.errors import ChannelError, StoreError
 from bot.model.inbound import Material, Reading, Stored
 from bot.model.output import Final as Answer
 from bot.model.part import Delivered, Part, Receipt, Rejected, TryLater
-from bot.model.request import Attachment
+from bot.model.request import Attachment, ContextItem
 from bot.observability.log import get_logger
-from bot.ports.channel import Accept, Reply
+from bot.ports.channel import Accept, Found, Reply
 from bot.ports.decisions import DecisionFeed, Ruling
 from bot.ports.entrances import Entrances
 from bot.ports.timeline import Timeline
 from policy.boundary import Speech
 from policy.destination import Destination
+from policy.event import Chat
 from policy.ruleset import Streaming
 
 log = get_logger(__name__)
@@ -186,6 +187,18 @@ class WebChat:
         """What a request is made of."""
         return reading.material(found)
 
+    def chat(self, destination: Destination, was: Chat) -> Chat:
+        """What it was: nobody can join a private chat here."""
+        return was
+
+    async def find(self, destination: Destination, message: str) -> Found | None:
+        """Not asked: events tell who wrote what they reply to."""
+        return None
+
+    async def quoted(self, reading: Reading) -> ContextItem | None:
+        """Nothing beyond what the event carries."""
+        return None
+
     def lane(self, destination: Destination) -> str:
         """One lane a room."""
         return self._register.lane(destination.channel)
@@ -204,9 +217,17 @@ class WebChat:
         """Turn the first of final parts into an edit."""
         return presenting.present_rest(parts, message=message)
 
-    def typing(self, *, to: Reply) -> Part | None:
-        """The sign that work is under way."""
-        return presenting.typing(to.destination)
+    def typing(self, *, to: Reply, on: bool) -> Part | None:
+        """The sign that work is under way; it ends by itself."""
+        return presenting.typing(to.destination) if on else None
+
+    def read_mark(self, *, to: Reply) -> Part | None:
+        """None is shown here."""
+        return None
+
+    def answer_invite(self, *, to: Reply, accept: bool) -> Part | None:
+        """Rooms stand in the configuration: there are no invites."""
+        return None
 
     def answer_tap(self, tap_id: str, text: str, *, to: Reply) -> Part | None:
         """A private word to the person who pressed a button; nothing where there is nothing to say."""
