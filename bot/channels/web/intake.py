@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Final
 
+from bot.channels.filenames import media_type, visible_name
 from bot.channels.web.live import Live
 from bot.channels.web.mentions import addressed
 from bot.channels.web.people import Member, Register, Room
 from bot.channels.web.posts import DeletePost, EditPost, MessagePost, TapPost
-from bot.channels.web.presenting import media_type, visible_name
 from bot.channels.web.reading import MAX_QUOTE, native
 from bot.channels.web.shelf import Shelf
 from bot.model.errors import ChannelError

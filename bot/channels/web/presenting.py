@@ -1,13 +1,13 @@
 """Words, files and cards in their final form: what the payload of a part holds is what the page shows (OUT-2)."""
 
-import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
+from bot.channels.filenames import media_type, visible_name
 from bot.channels.web.markdown import readable, render, split
 from bot.model.output import Final as Answer
 from bot.model.output import OutFile
@@ -17,11 +17,6 @@ from forms.card import Card
 from policy.boundary import Speech
 from policy.destination import Destination
 from policy.ruleset import Streaming
-
-MAX_NAME: Final = 120
-_UNSEEN: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]")
-_SEPARATORS: Final = re.compile(r"[\\/]+")
-_MEDIA_TYPE: Final = re.compile(r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}/[a-z0-9][a-z0-9!#$&^_.+-]{0,62}")
 
 
 def present(speech: Speech, answer: Answer, *, to: Reply) -> tuple[Part, ...]:
@@ -63,18 +58,6 @@ def answer_tap(destination: Destination, tap_id: str, text: str) -> Part:
     """A private word to the person who pressed a button."""
     payload = {"kind": "note", "tap": tap_id, "text": text}
     return _part(destination, Action.TAP_ANSWER, Speech.SIGN, text, payload)
-
-
-def visible_name(name: str, fallback: str = "file") -> str:
-    """A file's name that can't deceive: no path, no invisible or direction-changing characters, bounded."""
-    clean = _UNSEEN.sub("", _SEPARATORS.sub("_", name)).strip(" .")
-    return clean[-MAX_NAME:] or fallback
-
-
-def media_type(claimed: str) -> str:
-    """A media type as it is written in a header; what is none becomes plain bytes."""
-    lower = claimed.partition(";")[0].strip().lower()
-    return lower if _MEDIA_TYPE.fullmatch(lower) else "application/octet-stream"
 
 
 def _message(speech: Speech, text: str, files: tuple[OutFile, ...], card: Card | None, to: Reply) -> Part:

@@ -1,14 +1,13 @@
 import orjson
 import pytest
 
+from bot.channels.filenames import media_type, visible_name
 from bot.channels.web.presenting import (
     answer_tap,
-    media_type,
     present,
     present_fragment,
     present_rest,
     typing,
-    visible_name,
 )
 from bot.model.output import Final, OutFile
 from bot.model.part import Action
