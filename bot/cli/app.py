@@ -1,5 +1,6 @@
 """The tree of commands. Help is written here; what the commands do stands in the modules beside."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -35,15 +36,33 @@ chat_app = typer.Typer(
     help="The built-in chat.",
     epilog="Example: discreet chat invite ann",
 )
+matrix_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="An account on Matrix: log it in and look at it.",
+    epilog="Example: discreet matrix login --user @desk:example.org",
+)
 app.add_typer(policy_app, name="policy")
 app.add_typer(journal_app, name="journal")
 app.add_typer(chat_app, name="chat")
+app.add_typer(matrix_app, name="matrix")
 
 ConfigOption = Annotated[
     Path,
     typer.Option("--config", "-c", help="The configuration file.", envvar="DISCREET_CONFIG"),
 ]
+UserOption = Annotated[
+    str | None,
+    typer.Option("--user", "-u", help="User id of the account; may be left out where one is configured."),
+]
 DEFAULT_CONFIG = Path("config.yaml")
+
+
+class Platform(StrEnum):
+    """Where ``discreet init`` can put a bot."""
+
+    TELEGRAM = "telegram"
+    MATRIX = "matrix"
 
 
 @app.callback()
@@ -55,30 +74,52 @@ def discreet(
 
 
 @app.command(
-    short_help="Make the files for a Telegram bot of yours.",
+    short_help="Make the files for a bot of yours.",
     epilog="\b\nExamples:\n  discreet init\n"
-    "  TELEGRAM_BOT_TOKEN=... discreet init ./desk --operator-id 510000001 --group-id -1001234567890 --yes",
+    "  TELEGRAM_BOT_TOKEN=... discreet init ./desk --operator-id 510000001 --group-id -1001234567890 --yes\n"
+    "  discreet init --platform matrix --user @desk:example.org --operator-id @you:example.org",
 )
 def init(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="Where the files go.")] = Path(),
+    platform: Annotated[Platform | None, typer.Option(help="Where the bot is to be.", show_default=False)] = None,
     token: Annotated[
         str | None,
         typer.Option(
-            help="The bot's token from BotFather. Better leave it out and be asked: others see command lines.",
+            help="Telegram: the bot's token from BotFather. Better be asked for it: others see command lines.",
             envvar="TELEGRAM_BOT_TOKEN",
         ),
     ] = None,
+    user: Annotated[str | None, typer.Option(help="Matrix: the bot's user id, such as @desk:example.org.")] = None,
     operator_id: Annotated[
-        str | None, typer.Option(help="Your Telegram user id, digits; you become an operator.")
+        str | None,
+        typer.Option(help="Your own user id (Telegram: digits, Matrix: @you:server); you become an operator."),
     ] = None,
-    group_id: Annotated[str | None, typer.Option(help="A group's Telegram id, such as -1001234567890.")] = None,
+    group_id: Annotated[
+        str | None, typer.Option(help="Id of a group, such as -1001234567890, or of a room, such as !abc:example.org.")
+    ] = None,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Ask nothing; take what the options say.")] = False,
-    api_url: Annotated[str, typer.Option(help="Another Bot API server.")] = "https://api.telegram.org",
+    api_url: Annotated[str, typer.Option(help="Telegram: another Bot API server.")] = "https://api.telegram.org",
+    homeserver: Annotated[
+        str | None,
+        typer.Option(help="Matrix: address of the homeserver, only where the user id's server doesn't tell it."),
+    ] = None,
 ) -> None:
-    """Make config.yaml and policy.yaml for a Telegram bot, after checking its token."""
-    from bot.cli.starting import start
+    """Make config.yaml and policy.yaml for a bot on Telegram, after checking its token, or on Matrix."""
+    from bot.cli.starting import Said, start
 
-    start(folder, token=token, operator_id=operator_id, group_id=group_id, ask=not yes, api_url=api_url)
+    start(
+        folder,
+        Said(
+            platform=None if platform is None else platform.value,
+            token=token,
+            api_url=api_url,
+            user=user,
+            homeserver=homeserver,
+            operator_id=operator_id,
+            group_id=group_id,
+            ask=not yes,
+        ),
+    )
 
 
 @app.command(
@@ -142,6 +183,10 @@ def check(
     epilog="\b\nExamples:\n  discreet policy explain --policy policy.yaml updates.jsonl\n"
     '  echo \'{"platform":"telegram","bot":{"id":7001,"username":"desk_bot"},"update":{...}}\' |\n'
     "    discreet policy explain --policy policy.yaml -\n\n"
+    "\b\nA line from Matrix:\n"
+    '  {"platform":"matrix","bot":{"user_id":"@desk:example.org"},"event":{...},\n'
+    '   "room":{"room_id":"!abc:example.org","joined_members":[...],"bot_invite_is_direct":false},\n'
+    '   "reply":{"sender":"@ann:example.org"}}\n\n'
     "\b\nA line may also hold what the gateway would remember:\n"
     '  "memory": {"first_start": "2026-01-01T00:00:00Z", "original": "muted", "withdrawn": false,\n'
     '             "person_requests": 0, "channel_requests": 0}',
@@ -200,3 +245,69 @@ def invite(
     from bot.cli.serving import print_invite
 
     print_invite(config, person)
+
+
+@matrix_app.command(
+    short_help="Log an account in, once.",
+    epilog="\b\nExamples:\n  discreet matrix login --user @desk:example.org\n"
+    "  discreet matrix login --password-stdin < password.txt\n"
+    "  discreet matrix login --token",
+)
+def login(
+    config: ConfigOption = DEFAULT_CONFIG,
+    user: UserOption = None,
+    homeserver: Annotated[
+        str | None, typer.Option(help="Address of the homeserver, only where the user id's server doesn't tell it.")
+    ] = None,
+    token: Annotated[
+        bool, typer.Option("--token", help="Ask for (or read from the standard input) an access token, no password.")
+    ] = False,
+    password_stdin: Annotated[
+        bool, typer.Option("--password-stdin", help="Read the password from the standard input and ask nothing.")
+    ] = False,
+    device_name: Annotated[str, typer.Option(help="How people see the device.")] = "Discreet",
+    reset_cross_signing: Annotated[
+        bool,
+        typer.Option(
+            "--reset-cross-signing",
+            help="Replace an identity of the account that another client made; its verifications are lost.",
+        ),
+    ] = False,
+) -> None:
+    """Log an account in and keep its device under data_dir.
+
+    Neither password nor token is written into any file of yours, nor shown. The configuration need not list the account
+    yet.
+    """
+    from bot.cli.matrix import log_in
+
+    log_in(
+        config,
+        user=user,
+        homeserver=homeserver,
+        token=token,
+        password_stdin=password_stdin,
+        device_name=device_name,
+        reset_cross_signing=reset_cross_signing,
+    )
+
+
+@matrix_app.command(short_help="Ask the server who the account is.", epilog="Example: discreet matrix whoami")
+def whoami(config: ConfigOption = DEFAULT_CONFIG, user: UserOption = None) -> None:
+    """Ask the server who the account is. Exit code 2 with the mend when it is logged out."""
+    from bot.cli.matrix import show_login
+
+    show_login(config, user=user)
+
+
+@matrix_app.command(
+    "verify-setup", short_help="Look whether all is in place.", epilog="Example: discreet matrix verify-setup"
+)
+def verify_setup(config: ConfigOption = DEFAULT_CONFIG, user: UserOption = None) -> None:
+    """Look at the device, its keys, the rooms and what the policy gives them, and open invites.
+
+    Exit code 1 if anything is not as it should be.
+    """
+    from bot.cli.matrix import check_setup
+
+    raise typer.Exit(check_setup(config, user=user))

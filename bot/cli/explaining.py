@@ -1,13 +1,15 @@
 """``discreet policy explain``: what would be decided for native events, and why (OPS-1).
 
 Events are judged one after the other as the gateway would: an edit knows what became of its message earlier in the
-file, parts of a batch are collected and judged once it is quiet. Nothing else is remembered; what a line needs of the
-past it says itself in its ``memory``. The clock is each event's own time, or the one that ``--now`` gives.
+file, a reply who wrote the one that it answers, and parts of a batch are collected and judged once it is quiet. Nothing
+else is remembered; what a line needs of the past it says itself in its ``memory``. The clock is each event's own time,
+or the one that ``--now`` gives.
 """
 
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,13 +24,16 @@ from bot.texts.words import explain
 from policy.audience import settings_of
 from policy.bursts import Batch, extend, joins, open_batch, settle, waits
 from policy.decision import Decision, Outcome
-from policy.event import Event, Kind, Memory, Original
+from policy.destination import Destination, MalformedAccountError, parse_account
+from policy.event import Author, Event, Kind, Memory, Original
 from policy.participation import admit
 from policy.reasons import Reason
 from policy.ruleset import Policy
 
 LONG_AGO: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FACTS: Final = frozenset({"first_start", "original", "withdrawn", "person_requests", "channel_requests"})
+_ENVELOPE: Final = ("room", "event", "reply", "history", "via")
+"""What the reader of Matrix events takes as one: the event with what only its room, or somebody else, can say of it."""
 _MENDABLE: Final = (Reason.NO_ADDRESS, Reason.NO_SUBSTANCE)
 
 
@@ -83,7 +88,10 @@ def explain_events(policy_path: Path, source: str, *, now: str | None) -> int:
         _print(answer)
     if refused:
         terminal.complain(f"{refused} of the lines could not be taken")
-        terminal.mend("each line is one object: platform, bot (what getMe says) and update")
+        terminal.mend(
+            "each line is one object: platform, bot (what getMe says) and update; "
+            "for Matrix platform, bot, room and event"
+        )
         return USAGE
     return OK
 
@@ -97,6 +105,7 @@ class Explaining:
         self._now = now
         self._readers: dict[str, Reader] = {}
         self._originals: dict[tuple[str, str], Original] = {}
+        self._written: dict[tuple[str, str], tuple[str | None, Destination]] = {}
         self._open: dict[str, _Open] = {}
         self._number = 0
 
@@ -108,11 +117,18 @@ class Explaining:
         """
         native = _object(line)
         reading = self._read(native)
-        event = reading.event
+        event = self._placed(reading)
         memory = self._memory(event, native.get("memory"))
         now = self._now or event.sent_at
         yield from self._due(now)
         decision = admit(self._policy, event, memory, now=now)
+        if decision.reason is Reason.REPLY_AUTHOR_UNKNOWN and event.reply is not None:
+            author = self._author(event, event.reply.message, native.get("reply"))
+            event = replace(event, reply=replace(event.reply, author=author))
+            decision = admit(self._policy, event, memory, now=now)
+        elif reading.loose and event.kind is Kind.EDIT and decision.outcome is not Outcome.MUTE:
+            memory = self._with_author(event, memory, native.get("memory"))
+            decision = admit(self._policy, event, memory, now=now)
         open_one = self._batch_of(event)
         if open_one is not None and decision.outcome is Outcome.MUTE and decision.reason in _MENDABLE:
             decision = replace(decision, outcome=Outcome.DEFER, reason=Reason.BURST_PART, observe=False)
@@ -127,23 +143,22 @@ class Explaining:
 
     def _read(self, native: Mapping[str, Any]) -> Reading:
         platform, bot = native.get("platform"), native.get("bot")
-        update = native.get("update", native.get("event"))
         if not isinstance(platform, str):
-            raise LineError("platform is missing", 'write "platform": "telegram"')
+            raise LineError("platform is missing", 'write "platform": "telegram" or "matrix"')
+        own = ("user_id", '{"user_id": "@desk:example.org"}') if platform == "matrix" else ("id", "and what getMe says")
         if not isinstance(bot, dict):
-            raise LineError("bot is missing", 'write "bot": and what getMe says of the bot')
-        if not isinstance(update, dict):
-            raise LineError("update is missing", 'write "update": and one update as getUpdates gives it')
+            raise LineError("bot is missing", f'write "bot": {own[1]} of the bot')
+        raw, key, sent_at = _envelope(native) if platform == "matrix" else _update(native)
         reader = self._reader(platform, bot)
         self._number += 1
         stored = Stored(
             id=self._number,
-            account=f"{platform}:{bot.get('id', '')}",
+            account=f"{platform}:{bot.get(own[0], '')}",
             arrival=Arrival(
-                key=str(update.get("update_id", update.get("event_id", self._number))),
+                key=str(self._number if key is None else key),
                 lane="",
-                raw=json.dumps(update, ensure_ascii=False).encode("utf-8", errors="surrogatepass"),
-                received_at=self._now or datetime.now(UTC),
+                raw=json.dumps(raw, ensure_ascii=False).encode("utf-8", errors="surrogatepass"),
+                received_at=self._now or sent_at or datetime.now(UTC),
             ),
         )
         return reader.read(stored)
@@ -154,13 +169,43 @@ class Explaining:
             from bot.wiring import reader_for
 
             try:
+                if platform == "matrix":
+                    parse_account(f"matrix:{bot['user_id']}")
                 self._readers[identity] = reader_for(platform, bot)
-            except (ConfigError, KeyError, TypeError, ValueError):
+            except (ConfigError, MalformedAccountError, KeyError, TypeError, ValueError):
                 raise LineError(
                     "this bot can't be understood",
-                    "write a platform that is known, and the bot's id and username as getMe gives them",
+                    "write a platform that is known, and the bot's id and username as getMe gives them; "
+                    "for Matrix, its user_id",
                 ) from None
         return self._readers[identity]
+
+    def _placed(self, reading: Reading) -> Event:
+        """An event that is about a message and doesn't say where that stands goes to the message's thread."""
+        event = reading.event
+        found = self._written.get(_place(event)) if reading.loose else None
+        return event if found is None else replace(event, destination=found[1])
+
+    def _author(self, event: Event, message: str, told: object) -> Author:
+        """Who wrote a message: as an earlier line shows, else as the line itself says."""
+        sender: str | None = None
+        found = self._written.get((str(event.destination.room), message))
+        if found is not None:
+            sender = found[0]
+        elif isinstance(told, dict) and isinstance(told.get("sender"), str):
+            sender = f"{event.destination.platform}:{told['sender']}"
+        if sender is None:
+            return Author.UNKNOWN
+        return Author.SELF if sender == event.destination.account else Author.OTHER
+
+    def _with_author(self, event: Event, memory: Memory, written: object) -> Memory:
+        """An edit changes its own author's words only (PART-11); what the line says of the original counts."""
+        if isinstance(written, dict) and "original" in written:
+            return memory
+        found = self._written.get(_place(event))
+        if found is None:
+            return replace(memory, original=Original.UNKNOWN)
+        return memory if found[0] == event.sender else replace(memory, original=Original.FOREIGN)
 
     def _memory(self, event: Event, written: object) -> Memory:
         original = self._originals.get(_place(event), Original.UNSEEN) if event.kind is Kind.EDIT else Original.UNSEEN
@@ -213,6 +258,8 @@ class Explaining:
         if event.message is not None and event.kind in (Kind.MESSAGE, Kind.EDIT):
             taken = decision.outcome is not Outcome.MUTE or decision.reason is Reason.EDIT_OF_SEEN_MESSAGE
             self._originals[_place(event)] = Original.TAKEN if taken else Original.MUTED
+            if event.kind is Kind.MESSAGE:
+                self._written.setdefault(_place(event), (event.sender, event.destination))
 
 
 def _said(decision: Decision) -> dict[str, object]:
@@ -250,6 +297,27 @@ def _object(line: str) -> dict[str, Any]:
     if not isinstance(found, dict):
         raise LineError("this is no object", 'write {"platform": ..., "bot": ..., "update": ...}')
     return found
+
+
+def _update(native: Mapping[str, Any]) -> tuple[dict[str, Any], object, datetime | None]:
+    """An update of Telegram, and its key; its time is in it."""
+    update = native.get("update", native.get("event"))
+    if not isinstance(update, dict):
+        raise LineError("update is missing", 'write "update": and one update as getUpdates gives it')
+    return update, update.get("update_id"), None
+
+
+def _envelope(native: Mapping[str, Any]) -> tuple[dict[str, Any], object, datetime | None]:
+    """An event of Matrix with its room, its key, and its time: it came when it was sent, so that none lies ahead."""
+    event, room = native.get("event"), native.get("room")
+    if not isinstance(event, dict):
+        raise LineError("event is missing", 'write "event": and one event as /sync gives it')
+    if not isinstance(room, dict):
+        raise LineError("room is missing", 'write "room": {"room_id": "!...", "joined_members": ["@...", "@..."]}')
+    sent_at = None
+    with suppress(TypeError, ValueError, OverflowError, OSError):
+        sent_at = datetime.fromtimestamp(event.get("origin_server_ts", "") / 1000, UTC)
+    return {name: native[name] for name in _ENVELOPE if name in native}, event.get("event_id"), sent_at
 
 
 def _moment(written: object) -> datetime | None:

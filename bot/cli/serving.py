@@ -16,13 +16,17 @@ from bot.config.settings import Config, LogFormat
 from bot.observability.redaction import register_secret
 
 
-def read_config(path: Path) -> Config:
+def read_config(path: Path, *, idle: bool = False) -> Config:
     """The configuration; from now on its secrets are hidden in everything that is logged or printed.
+
+    Args:
+        path: of the file.
+        idle: it may name nothing to serve, as before the first login of an account.
 
     Raises:
         ConfigError: it can't be read or can't hold.
     """
-    config = load_config(path, os.environ)
+    config = load_config(path, os.environ, idle=idle)
     _hide(config)
     return config
 
@@ -34,7 +38,7 @@ def serve(path: Path, *, policy: Path | None) -> None:
         config = replace(config, policy=policy)
     for warning in config.warnings:
         terminal.warn(warning)
-    _log(level=config.log.level.value, json_lines=None if config.log.format is LogFormat.JSON else False)
+    start_log(level=config.log.level.value, json_lines=None if config.log.format is LogFormat.JSON else False)
 
     from bot.wiring import run_gateway
 
@@ -55,7 +59,7 @@ def show(*, port: int, open_page: bool) -> None:
             webbrowser.open(address)
 
     _refuse_taken(port)
-    _log(level="warning", json_lines=None)
+    start_log(level="warning", json_lines=None)
 
     from bot.wiring import run_demo
 
@@ -117,7 +121,8 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-def _log(*, level: str, json_lines: bool | None) -> None:
+def start_log(*, level: str, json_lines: bool | None) -> None:
+    """Write a log to stderr from now on; ``json_lines`` None: except on a terminal."""
     from bot.config.errors import DiscreetError
     from bot.observability.failures import show_text_of
     from bot.observability.log import configure

@@ -37,6 +37,12 @@ def warn(text: str) -> None:
     print(f"{_dyed('warning:', _YELLOW, sys.stderr)} {redact(text)}", file=sys.stderr)
 
 
+def warn_of(text: str | None) -> None:
+    """The same, where there is something."""
+    if text is not None:
+        warn(text)
+
+
 def complain(text: str) -> None:
     """What is wrong."""
     print(f"{_dyed('error:', _RED, sys.stderr)} {redact(text)}", file=sys.stderr)

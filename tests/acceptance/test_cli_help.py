@@ -9,10 +9,11 @@ import pytest
 from tests.acceptance.commands import environment, run
 
 COMMANDS = {
-    "": ["init", "run", "demo", "channels", "version", "policy", "journal", "chat"],
+    "": ["init", "run", "demo", "channels", "version", "policy", "journal", "chat", "matrix"],
     "policy": ["check", "explain", "schema"],
     "journal": ["verify", "tail"],
     "chat": ["invite"],
+    "matrix": ["login", "whoami", "verify-setup"],
 }
 LEAVES = [f"{group} {name}".split() for group, names in COMMANDS.items() for name in names if name not in COMMANDS]
 HEAVY = {"aiogram", "nio", "aiohttp", "sqlalchemy", "alembic", "pydantic", "structlog", "babel", "rich", "jinja2"}

@@ -73,10 +73,16 @@ async def test_without_ids_the_next_steps_lead_to_them(tmp_path, api):
 
 
 async def test_it_asks_for_what_was_not_given(tmp_path, api):
-    answers = f"{TOKEN}\n510000001\n\ny\n"
+    answers = f"telegram\n{TOKEN}\n510000001\n\ny\n"
     code, _, err = await init(tmp_path, api, token=None, stdin=answers)
     assert code == 0
-    for question in ("Token of the bot", "Your Telegram user id", "Id of the group", "Write config.yaml"):
+    for question in (
+        "Where is the bot to be",
+        "Token of the bot",
+        "Your Telegram user id",
+        "Id of the group",
+        "Write config.yaml",
+    ):
         assert question in err
     assert "telegram:510000001" in (tmp_path / "policy.yaml").read_text()
 

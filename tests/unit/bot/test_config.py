@@ -21,6 +21,8 @@ from bot.config.settings import (
     Listen,
     LogFormat,
     LogLevel,
+    MatrixBot,
+    MatrixLimits,
     Mode,
     OpenAIAgent,
     ScriptedAgent,
@@ -151,6 +153,70 @@ def test_everything_can_be_said(load, tmp_path):
     assert "SYNTHETIC" not in repr(found)
 
 
+def test_an_account_on_matrix_needs_its_user_id_alone(load):
+    found = load("matrix: [{user_id: '@desk:example.org'}]\n" + ECHO)
+
+    assert found.matrix == (MatrixBot(user_id="@desk:example.org"),)
+    (bot,) = found.matrix
+    assert (bot.account, bot.homeserver, bot.password, bot.access_token) == (
+        "matrix:@desk:example.org",
+        None,
+        None,
+        None,
+    )
+    assert (bot.limits, bot.max_file_bytes) == (MatrixLimits(per_room_per_s=1, total_per_s=5), 20 << 20)
+    assert found.telegram == ()
+
+
+def test_everything_can_be_said_of_accounts_on_matrix(load, tmp_path):
+    for name, content in (("password", " SYNTHETIC pässword\n"), ("token", " SYNTHETIC-token \n")):
+        (tmp_path / name).write_text(content)
+        (tmp_path / name).chmod(0o600)
+    found = load(
+        "matrix:\n"
+        "  - user_id: '@desk:example.org'\n    homeserver: https://matrix.example.org/\n    password_file: password\n"
+        "    limits: {per_room_per_s: 0.5, total_per_s: 2}\n    max_file_mb: 50\n"
+        "  - {user_id: '@shop:[::1]:8448', access_token_file: token}\n"
+        "  - {user_id: '@hall:localhost', password: '${PASSWORD}'}\n"
+        "  - {user_id: '@door:localhost', access_token: '${TOKEN}'}\n" + ECHO,
+        PASSWORD="SYNTHETIC one",
+        TOKEN="SYNTHETIC-two",
+    )
+
+    desk, shop, hall, door = found.matrix
+    assert (desk.homeserver, desk.max_file_bytes) == ("https://matrix.example.org", 50 << 20)
+    assert desk.limits == MatrixLimits(per_room_per_s=0.5, total_per_s=2)
+    assert desk.password == Secret(" SYNTHETIC pässword")
+    assert (shop.account, shop.access_token) == ("matrix:@shop:[::1]:8448", Secret("SYNTHETIC-token"))
+    assert (hall.password, door.access_token) == (Secret("SYNTHETIC one"), Secret("SYNTHETIC-two"))
+    assert "SYNTHETIC" not in repr(found)
+    assert found.warnings == ()
+
+
+def test_a_password_that_stands_in_a_readable_file_is_warned_of(config_file):
+    path = config_file("matrix: [{user_id: '@desk:example.org', password: SYNTHETIC}]\n" + ECHO)
+    path.chmod(0o644)
+
+    assert "chmod go=" in load_config(path, {}).warnings[0]
+
+
+def test_before_the_first_login_there_may_be_nothing_to_serve(config_file):
+    assert load_config(config_file(ECHO), {}, idle=True).matrix == ()
+
+
+def test_the_example_of_matrix_loads(tmp_path):
+    written = (ROOT / "config.example.yaml").read_text()
+    lines = [line.removeprefix("# ") for line in written.splitlines()]
+    start = next(number for number, line in enumerate(lines) if line.startswith("matrix:"))
+    section = "\n".join(line for line in lines[start : lines.index("", start)] if "access_token" not in line)
+    (tmp_path / "matrix.password").write_text("SYNTHETIC")
+
+    (bot,) = build(f"{section}\n{ECHO}", path=tmp_path / "config.yaml", environment={}).matrix
+
+    assert (bot.homeserver, bot.password) == ("https://matrix.example.org", Secret("SYNTHETIC"))
+    assert (bot.limits, bot.max_file_bytes) == (MatrixLimits(), 20 << 20)
+
+
 def test_the_example_loads():
     found = load_config(ROOT / "config.example.yaml", {"TELEGRAM_BOT_TOKEN": TOKEN})
 
@@ -158,6 +224,7 @@ def test_the_example_loads():
     assert found.agents == {"main": EchoAgent()}
 
 
+MATRIX = "matrix: [{user_id: '@desk:example.org', %s}]\n" + ECHO
 HOOK = (
     "telegram: [{token: '7001:SYNTHETIC', mode: webhook, webhook: {public_url: 'https://b.example.org', %s}}]\n" + ECHO
 )
@@ -205,6 +272,26 @@ REFUSED = [
      "no effect with polling", "mode: webhook"),
     ("telegram: [{token: '7001:SYNTHETIC', max_file_mb: 0}]\n" + ECHO, 1, "greater than or equal to 1", "bounds"),
     ("telegram: [{token: '7001:SYNTHETIC', limits: {total_per_s: 0}}]\n" + ECHO, 1, "greater than 0", "bounds"),
+    ("matrix: [{user_id: desk}]\n" + ECHO, 1, "no Matrix user id", "@name:server"),
+    ("matrix: [{user_id: 'matrix:@desk:example.org'}]\n" + ECHO, 1, "no Matrix user id", "@name:server"),
+    ("matrix: [{user_id: '!room:example.org'}]\n" + ECHO, 1, "no Matrix user id", "@name:server"),
+    ("matrix: [{}]\n" + ECHO, 1, "user_id is missing", "add user_id"),
+    ("matrix: {user_id: '@desk:example.org'}\n" + ECHO, 1, "list is expected", "dash"),
+    ("matrix: []\n" + ECHO, 1, "nothing to serve", "telegram or matrix"),
+    (MATRIX % "homeserver: example.org", 1, "no web address", "https://"),
+    (MATRIX % "password: 12345678", 1, "a password is a text", "quotes"),
+    (MATRIX % "password: ' '", 1, "a password that is empty", "one line"),
+    (MATRIX % "password_file: nowhere", 1, "can't be read", "daemon can read"),
+    (MATRIX % "password: SYNTHETIC, password_file: x", 1, "both stand here", "keep one"),
+    (MATRIX % "password: SYNTHETIC, access_token: SYNTHETIC", 1, "a password and a token", "keep one"),
+    (MATRIX % "password: SYNTHETIC, access_token_file: x", 1, "a password and a token", "keep one"),
+    (MATRIX % "access_token: 'SYNTHETIC SYNTHETIC'", 1, "has spaces", "copy it again"),
+    (MATRIX % "token: SYNTHETIC", 1, "token is not known", "access_token"),
+    (MATRIX % "device_id: SYNTHETIC", 1, "device_id is not known", "leave it out"),
+    (MATRIX % "limits: {total_per_s: 0}", 1, "greater than 0", "bounds"),
+    (MATRIX % "max_file_mb: 0", 1, "greater than or equal to 1", "bounds"),
+    ("matrix: [{user_id: '@a:b.org'}, {user_id: '@a:b.org'}]\n" + ECHO, 1, "listed twice", "one receiver"),
+    (BOT + "user_id: '@desk:example.org'\n" + ECHO, 2, "user_id is not known", "stands under matrix"),
     (HOOK % "secret: 'SYNTHETIC.'", 1, "takes no such secret", "256"),
     (HOOK % f"secret: {'S' * 300}", 1, "takes no such secret", "256"),
     (HOOK % "path: /x", 1, "secret is missing", "secret_file"),
@@ -231,6 +318,15 @@ def test_problems_are_reported_together(refused):
     text = "telegram: [{token: SYNTHETIC}, {}]\nagents: {main: {kind: webhook}}\nchat: {enabled: true, listen: 0.0.0.0:1, rooms: {hall: {title: Hall, members: [ann]}}}\n"
 
     assert [problem.mark.line for problem in refused(text)] == [1, 1, 2, 2, 3]
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", b"SYNTHETIC\nSYNTHETIC\n", b" \n", b""])
+def test_a_password_file_holds_one_password(refused, tmp_path, content):
+    (tmp_path / "password").write_bytes(content)
+
+    (problem,) = refused(MATRIX % "password_file: password")
+
+    assert "no single secret" in problem.message
 
 
 @pytest.mark.parametrize("content", [b"\xff\xfe", b"7001:SYNTHETIC\n7002:SYNTHETIC\n", b"\n"])

@@ -1,0 +1,257 @@
+"""``discreet matrix``: log an account in, ask who it is, and look whether all is set up (OPS-2).
+
+Neither a password nor a token is taken from the command line, which others can see, and none is written or shown.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+import typer
+
+from bot.cli import terminal
+from bot.cli.failing import NOT_IN_ORDER, OK
+from bot.cli.policies import load_policy
+from bot.cli.serving import read_config, start_log
+from bot.config.errors import ConfigError
+from bot.config.file import make_data_dir
+from bot.config.settings import Config, MatrixBot
+from bot.model.setup import MatrixCheck, MatrixLogin
+from bot.observability.redaction import register_secret
+from policy.destination import MalformedAccountError, parse_account
+from policy.errors import PolicyError
+
+LONGEST_SECRET: Final = 8192  # characters
+_EXAMPLE: Final = "@desk:example.org"
+
+
+def log_in(
+    path: Path,
+    *,
+    user: str | None,
+    homeserver: str | None,
+    token: bool,
+    password_stdin: bool,
+    device_name: str,
+    reset_cross_signing: bool,
+) -> None:
+    """Log an account in and say what comes next.
+
+    Args:
+        path: of the configuration; it need not list the account yet.
+        user: id of the account; None: the one that is configured, else it is asked for.
+        homeserver: its address or the name of its server; None: as configured, else the server of the id tells it.
+        token: a token is asked for, not a password.
+        password_stdin: the password comes on the standard input.
+        device_name: how other people see the device.
+        reset_cross_signing: replace a cross-signing identity that is not Discreet's.
+
+    Raises:
+        ConfigError: something that is needed was not said.
+        ChannelError: the server refused or can't be reached.
+    """
+    if token and password_stdin:
+        raise ConfigError("--token and --password-stdin don't go together. Keep one")
+    config = _config(path)
+    user_id = _user(config, user, ask=not password_stdin and sys.stdin.isatty())
+    listed = _listed(config).get(user_id)
+    if homeserver is None and listed is not None:
+        homeserver = listed.homeserver
+    if homeserver is None and listed is None and not password_stdin and sys.stdin.isatty():
+        terminal.note(f"The address of the homeserver. Leave it empty if {user_id.partition(':')[2]} tells it itself.")
+        homeserver = typer.prompt("Homeserver", default="", show_default=False, err=True)
+    homeserver = (homeserver or "").strip() or None
+    password, access_token = _credential(listed, user_id, token=token, password_stdin=password_stdin)
+    terminal.warn_of(make_data_dir(config.data_dir))
+
+    from bot.wiring import matrix_login
+
+    done = asyncio.run(
+        matrix_login(
+            config,
+            user_id,
+            homeserver=homeserver,
+            password=password,
+            token=access_token,
+            device_name=device_name,
+            reset_cross_signing=reset_cross_signing,
+        )
+    )
+    terminal.good(f"Logged in: {done.user_id}, device {done.device_id}, on {done.homeserver}")
+    _say_about(done)
+    _say_next(path, config, done, homeserver=done.homeserver if homeserver is not None else None)
+
+
+def show_login(path: Path, *, user: str | None) -> None:
+    """Ask the server who the account is.
+
+    Raises:
+        ConfigError: nobody said which account.
+        ChannelError: it is logged out, or the server can't be reached.
+    """
+    config = _config(path)
+
+    from bot.wiring import matrix_whoami
+
+    found = asyncio.run(matrix_whoami(config, _user(config, user, ask=False)))
+    terminal.say(f"user        {found.user_id}")
+    terminal.say(f"device      {found.device_id}")
+    terminal.say(f"homeserver  {found.homeserver}")
+    _say_about(found)
+
+
+def check_setup(path: Path, *, user: str | None) -> int:
+    """Look at everything that an account needs; returns the exit code.
+
+    Raises:
+        ConfigError: nobody said which account.
+        ChannelError: it is logged out, or the server can't be reached.
+    """
+    config = _config(path)
+    users = list(_listed(config)) if user is None else []
+
+    from bot.wiring import matrix_setup
+
+    code = OK
+    for user_id in users or [_user(config, user, ask=False)]:
+        terminal.head(user_id)
+        for check in asyncio.run(matrix_setup(config, user_id)):
+            _say_check(check)
+            code = code if check.ok else NOT_IN_ORDER
+    return code
+
+
+def _config(path: Path) -> Config:
+    """The configuration, which need not serve anything yet, with its warnings shown and the log set up."""
+    config = read_config(path, idle=True)
+    for warning in config.warnings:
+        terminal.warn(warning)
+    start_log(level="error", json_lines=None)  # what a warning would say is in the answer
+    return config
+
+
+def _listed(config: Config) -> Mapping[str, MatrixBot]:
+    return {bot.user_id: bot for bot in config.matrix}
+
+
+def _user(config: Config, given: str | None, *, ask: bool) -> str:
+    """Which account is meant.
+
+    Raises:
+        ConfigError: nobody said it, or it is no id.
+    """
+    listed = list(_listed(config))
+    if given is None and len(listed) == 1:
+        return listed[0]
+    if given is None and ask:
+        given = typer.prompt(f"User id of the bot, such as {_EXAMPLE}", err=True)
+    if given is None:
+        several = f"several accounts are configured: {', '.join(listed)}"
+        raise ConfigError(f"{several if listed else 'no account is configured yet'}. Name one: --user {_EXAMPLE}")
+    try:
+        return parse_account(f"matrix:{given.strip()}").partition(":")[2]
+    except MalformedAccountError:
+        raise ConfigError(f"this is no Matrix user id. Write it whole, such as {_EXAMPLE}") from None
+
+
+def _credential(
+    listed: MatrixBot | None, user_id: str, *, token: bool, password_stdin: bool
+) -> tuple[str | None, str | None]:
+    """Password and token, one of them: the configured one, else the one that is typed or piped in."""
+    if listed is not None and not token and not password_stdin:
+        if listed.password is not None:
+            return listed.password.reveal(), None
+        if listed.access_token is not None:
+            return None, listed.access_token.reveal()
+    what = f"Access token of {user_id}" if token else f"Password of {user_id}"
+    if sys.stdin.isatty():
+        typed = typer.prompt(f"{what} (it is not shown)", hide_input=True, err=True)
+    else:
+        typed = sys.stdin.readline(LONGEST_SECRET).rstrip("\r\n")
+    secret = typed.strip() if token else typed
+    if not secret:
+        raise ConfigError(
+            f"there is no {'token' if token else 'password'}. Run this on a terminal and be asked, or pipe it in"
+        )
+    register_secret(secret)
+    return (None, secret) if token else (secret, None)
+
+
+def _say_about(login: MatrixLogin) -> None:
+    note = None if login.note is None else _clean(login.note)
+    if login.signed:
+        terminal.say("The device is cross-signed: other people's clients trust it with their keys.")
+        if note is not None:
+            terminal.say(note)
+        return
+    terminal.warn("the device is not cross-signed: other people's clients may keep the keys of their messages from it")
+    if note is not None:
+        terminal.mend(note)
+
+
+def _say_next(path: Path, config: Config, done: MatrixLogin, *, homeserver: str | None) -> None:
+    at = "" if path == Path("config.yaml") else f" --config {path}"
+    steps: list[tuple[str, ...]] = []
+    if done.user_id not in _listed(config):
+        address = () if homeserver is None else (f"    homeserver: {json.dumps(homeserver)}",)
+        steps.append((f"Add to {path}:", "matrix:", f"  - user_id: {json.dumps(done.user_id)}", *address))
+    steps += _policy_steps(config, done.user_id)
+    steps.append((f"discreet run{at}",))
+    steps.append(
+        (f"Invite {done.user_id} to a room and mention it there. `discreet channels{at}` shows the room's id.",)
+    )
+    steps.append((f"discreet matrix verify-setup{at}",))
+    terminal.head("\nNext:")
+    for number, (first, *rest) in enumerate(steps, start=1):
+        terminal.say(f"  {number}. {first}")
+        for line in rest:
+            terminal.say(f"     {line}")
+
+
+def _policy_steps(config: Config, user_id: str) -> list[tuple[str, ...]]:
+    """What the policy does not have yet: an operator, whose invites are accepted, and a room."""
+    try:
+        policy = load_policy(config.policy)
+    except (ConfigError, PolicyError) as error:
+        if isinstance(error, PolicyError):
+            return [(f"Mend {config.policy}: discreet policy check {config.policy}",)]
+        return [(f"Make {config.policy}; docs/matrix.md shows what is in it.",)]
+    steps: list[tuple[str, ...]] = []
+    if not any(person.operator for account, person in policy.people.items() if account.startswith("matrix:")):
+        steps.append(
+            (
+                f"Say in {config.policy} who you are; an operator's invites are accepted:",
+                "operators: [me] # an id of your choice",
+                "people:",
+                "  me:",
+                '    accounts: ["matrix:@you:example.org"]',
+            )
+        )
+    if not any(place.account == f"matrix:{user_id}" for place in policy.channels):
+        steps.append(
+            (
+                f"List in {config.policy} each room in which it may answer:",
+                "channels:",
+                f"  {json.dumps(f'matrix:{user_id}:!room:example.org')}:",
+                "    audience: external",
+            )
+        )
+    return steps
+
+
+def _say_check(check: MatrixCheck) -> None:
+    line = f"{_clean(check.name)}: {_clean(check.detail)}"
+    if check.ok:
+        terminal.say(f"ok    {line}")
+    else:
+        terminal.say(f"warn  {line}")
+    if check.mend is not None:
+        terminal.say(f"      mend: {_clean(check.mend)}")
+
+
+def _clean(text: str) -> str:
+    """A text on one line, without what steers a terminal: names of rooms are whatever a stranger wrote."""
+    return "".join(character if character.isprintable() else "�" for character in text)
