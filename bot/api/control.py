@@ -78,6 +78,17 @@ async def _answer(line: bytes, verbs: Mapping[str, Verb]) -> dict[str, str]:
         return {"error": "that question is not complete"}
 
 
+async def answers(path: Path) -> bool:
+    """Whether a daemon runs there."""
+    try:
+        async with asyncio.timeout(_WAIT_S):
+            _, writer = await asyncio.open_unix_connection(path)
+    except OSError:
+        return False
+    writer.close()
+    return True
+
+
 async def ask(path: Path, verb: str, **words: str) -> str:
     """Ask the daemon whose socket this is.
 

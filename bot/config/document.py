@@ -1,20 +1,27 @@
-"""The configuration file as it is written: its sections and keys, and what becomes of them.
+"""From the configuration file as it is written to the settings: what becomes of its sections and keys.
 
 It is read by the same strict YAML as the policy: unknown and duplicate keys, surprises and unset variables are
 refused with their line and mend. Pydantic is imported here, so this module is imported late.
 """
 
-from collections.abc import Mapping
-from datetime import timedelta
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final
 
-from pydantic import Field
 from pydantic_core import PydanticCustomError
 
 from bot.config.errors import ConfigError
 from bot.config.file import exposed
 from bot.config.secret import Secret
+from bot.config.sections import (
+    HINTS,
+    AgentSection,
+    ChatSection,
+    Document,
+    MatrixSection,
+    TelegramSection,
+    WebhookSection,
+)
 from bot.config.settings import (
     AgentSettings,
     Chat,
@@ -22,10 +29,11 @@ from bot.config.settings import (
     Config,
     EchoAgent,
     Limits,
-    Listen,
     Log,
     LogFormat,
     LogLevel,
+    MatrixBot,
+    MatrixLimits,
     Metrics,
     Mode,
     OpenAIAgent,
@@ -34,61 +42,13 @@ from bot.config.settings import (
     Webhook,
     WebhookAgent,
 )
-from bot.config.words import Address, SecretText, Url, UrlPath, Word, bot_id, secret_text
-from policy.document_shape import Duration, Identifier, Report, Shape, fit, nearest
+from bot.config.words import bot_id, password_text, secret_text
 from policy.document_shape import Path as KeyPath
+from policy.document_shape import Report, fit, nearest
 from policy.tree import DocumentError, Scalar
 
 SECRET_FILE_LIMIT: Final = 64 << 10  # bytes
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
-Speed = Annotated[float, Field(gt=0, le=10_000)]
-
-
-class _Webhook(Shape):
-    public_url: Url
-    secret: SecretText | None = None
-    secret_file: Word | None = None
-    listen: Address = Listen(host="127.0.0.1", port=8080)
-    path: UrlPath = "/telegram"
-
-
-class _Limits(Shape):
-    per_chat_per_s: Speed = 1.0
-    per_group_per_min: Speed = 20.0
-    total_per_s: Speed = 30.0
-
-
-class _Telegram(Shape):
-    token: SecretText | None = None
-    token_file: Word | None = None
-    api_url: Url = "https://api.telegram.org"
-    mode: Literal["polling", "webhook"] = "polling"
-    webhook: _Webhook | None = None
-    limits: _Limits = _Limits()
-    max_file_mb: Annotated[int, Field(ge=1, le=2000)] = 20
-
-
-class _Agent(Shape):
-    kind: Literal["echo", "scripted", "webhook", "openai"]
-    script: Word | None = None
-    url: Url | None = None
-    secret: SecretText | None = None
-    secret_file: Word | None = None
-    previous_secret: SecretText | None = None
-    headers: dict[str, SecretText] | None = None
-    files: Literal["metadata", "inline"] | None = None
-    base_url: Url | None = None
-    model: Word | None = None
-    api_key: SecretText | None = None
-    api_key_file: Word | None = None
-    options: dict[str, Any] | None = None
-    stream: bool | None = None
-    images: bool | None = None
-    timeout: Duration | None = None
-    wait: Duration | None = None
-    allow_plain_http: bool | None = None
-
-
 _WAITING: Final = frozenset({"timeout", "wait", "allow_plain_http"})
 _KINDS: Final[dict[str, frozenset[str]]] = {
     "echo": frozenset(),
@@ -104,66 +64,20 @@ _NEEDED: Final[dict[str, tuple[str, ...]]] = {
 }
 
 
-class _Room(Shape):
-    title: Word
-    members: list[Identifier] = Field(min_length=1)
-    direct: bool = False
-
-
-class _Chat(Shape):
-    enabled: bool = False
-    desk: Identifier = "desk"
-    bot_name: Identifier = "desk"
-    rooms: dict[Identifier, _Room] = Field(default_factory=dict)
-    listen: Address = Listen(host="127.0.0.1", port=8443)
-    public_url: Url | None = None
-
-
-class _Log(Shape):
-    level: Literal["debug", "info", "warning", "error"] = "info"
-    format: Literal["json", "console"] = "json"
-
-
-class _Metrics(Shape):
-    enabled: bool = True
-    listen: Address = Listen(host="127.0.0.1", port=9464)
-
-
-class _Document(Shape):
-    data_dir: Word = "data"
-    policy: Word = "policy.yaml"
-    telegram: list[_Telegram] = Field(default_factory=list)
-    agents: dict[Identifier, _Agent]
-    default_agent: Identifier | None = None
-    chat: _Chat = _Chat()
-    contents_retention: Duration = timedelta(days=30)
-    log: _Log = _Log()
-    metrics: _Metrics = _Metrics()
-
-
-_HINTS: Final[dict[KeyPath, str]] = {
-    ("token",): "a token stands under telegram, in a list: telegram: then a line with - token: ${TELEGRAM_BOT_TOKEN}",
-    ("channels",): "channels stand in the policy file",
-    ("people",): "people stand in the policy file",
-    ("operators",): "operators stand in the policy file",
-    ("telegram", "*", "webhook", "port"): "write listen: and host:port",
-    ("agents", "*", "timeout_s"): "write timeout: and a duration such as 90s",
-}
-
-
-def build(text: str, *, path: Path, environment: Mapping[str, str]) -> Config:
+def build(text: str, *, path: Path, environment: Mapping[str, str], idle: bool = False) -> Config:
     """Make the configuration from its text.
 
     Args:
         text: of the file.
         path: of the file; files that it names are relative to its folder.
         environment: what ``${NAME}`` stands for.
+        idle: it may name nothing to serve, as before the first login of an account.
 
     Raises:
         ConfigError: it can't hold.
     """
-    document, report = fit(_Document, text, source=str(path), environment=environment, hints=_HINTS)
-    config = None if document is None else _Builder(path, report).config(document)
+    document, report = fit(Document, text, source=str(path), environment=environment, hints=HINTS)
+    config = None if document is None else _Builder(path, report).config(document, idle=idle)
     if config is None or report.problems:
         error = DocumentError(report.problems)
         raise ConfigError(str(error), problems=error.problems)
@@ -179,7 +93,7 @@ class _Builder:
         self._warnings: list[str] = []
         self._secret_written_out = False
 
-    def config(self, document: _Document) -> Config | None:
+    def config(self, document: Document, *, idle: bool) -> Config | None:
         """The configuration; None where a part can't be made, which is reported then."""
         bots = [self._bot(("telegram", number), written) for number, written in enumerate(document.telegram)]
         agents = {name: self._agent(("agents", name), written) for name, written in document.agents.items()}
@@ -187,9 +101,15 @@ class _Builder:
         for number, bot in enumerate(bots):
             if bot is not None and bot.bot_id in [other.bot_id for other in bots[:number] if other is not None]:
                 self._report(("telegram", number), "this bot is listed twice", "one bot has one receiver; remove one")
-        if not document.telegram and not document.chat.enabled:
+        matrix = tuple(self._matrix(("matrix", number), written) for number, written in enumerate(document.matrix))
+        for number, account in enumerate(matrix):
+            if account.user_id in [other.user_id for other in matrix[:number]]:
+                self._report(("matrix", number), "this bot is listed twice", "one bot has one receiver; remove one")
+        if not (idle or document.telegram or document.matrix or document.chat.enabled):
             self._report(
-                ("telegram",), "there is nothing to serve", "list a bot under telegram, or write chat: {enabled: true}"
+                ("telegram",),
+                "there is nothing to serve",
+                "list a bot under telegram or matrix, or write chat: {enabled: true}",
             )
         if document.chat.enabled and document.chat.public_url is None and document.chat.listen.host not in _LOOPBACK:
             self._report(
@@ -205,6 +125,7 @@ class _Builder:
             data_dir=self._file(document.data_dir),
             policy=self._file(document.policy),
             telegram=telegram,
+            matrix=matrix,
             agents={name: agent for name, agent in agents.items() if agent is not None},
             default_agent=default,
             chat=Chat(
@@ -225,7 +146,7 @@ class _Builder:
             source=self._path,
         )
 
-    def _check_rooms(self, chat: _Chat) -> None:
+    def _check_rooms(self, chat: ChatSection) -> None:
         if chat.enabled and not chat.rooms:
             self._report(("chat", "rooms"), "the chat has no room", "list one, with a title and members", key=True)
         for name, room in chat.rooms.items():
@@ -233,7 +154,7 @@ class _Builder:
                 mend = "a direct room is one person's chat with the bot: name one member, or leave direct out"
                 self._report(("chat", "rooms", name, "members"), "this is no direct room", mend)
 
-    def _default_agent(self, document: _Document) -> str | None:
+    def _default_agent(self, document: Document) -> str | None:
         known = list(document.agents)
         if document.default_agent in document.agents:
             return document.default_agent
@@ -247,7 +168,7 @@ class _Builder:
             self._report(("agents",), "there is no agent", "add one, such as main: {kind: echo}", key=True)
         return None
 
-    def _bot(self, path: KeyPath, written: _Telegram) -> TelegramBot | None:
+    def _bot(self, path: KeyPath, written: TelegramSection) -> TelegramBot | None:
         token = self._secret(path, "token", written.token, written.token_file, needed=True)
         if token is None:
             return None
@@ -277,7 +198,7 @@ class _Builder:
             max_file_bytes=written.max_file_mb << 20,
         )
 
-    def _webhook(self, path: KeyPath, written: _Webhook) -> Webhook | None:
+    def _webhook(self, path: KeyPath, written: WebhookSection) -> Webhook | None:
         secret = self._secret(path, "secret", written.secret, written.secret_file, needed=True)
         if secret is None:
             return None
@@ -287,7 +208,31 @@ class _Builder:
             )
         return Webhook(public_url=written.public_url, secret=secret, listen=written.listen, path=written.path)
 
-    def _agent(self, path: KeyPath, written: _Agent) -> AgentSettings | None:
+    def _matrix(self, path: KeyPath, written: MatrixSection) -> MatrixBot:
+        """An account; without password and token, ``discreet matrix login`` has logged it in or will."""
+        given = written.model_fields_set
+        if given & {"password", "password_file"} and given & {"access_token", "access_token_file"}:
+            key = "access_token" if "access_token" in given else "access_token_file"
+            self._report(
+                (*path, key),
+                "a password and a token both stand here",
+                "keep one: the password, unless the server has no login by password",
+                key=True,
+            )
+        password = self._secret(
+            path, "password", written.password, written.password_file, needed=False, check=password_text
+        )
+        token = self._secret(path, "access_token", written.access_token, written.access_token_file, needed=False)
+        return MatrixBot(
+            user_id=written.user_id,
+            homeserver=written.homeserver,
+            password=password,
+            access_token=token,
+            limits=MatrixLimits(per_room_per_s=written.limits.per_room_per_s, total_per_s=written.limits.total_per_s),
+            max_file_bytes=written.max_file_mb << 20,
+        )
+
+    def _agent(self, path: KeyPath, written: AgentSection) -> AgentSettings | None:
         kind = written.kind
         for key in sorted(written.model_fields_set - _KINDS[kind] - {"kind"}):
             self._report((*path, key), f"an agent of kind {kind} has no {key}", "remove it, or change kind", key=True)
@@ -328,9 +273,16 @@ class _Builder:
         )
 
     def _secret(
-        self, path: KeyPath, key: str, given: Secret | None, file: str | None, *, needed: bool
+        self,
+        path: KeyPath,
+        key: str,
+        given: Secret | None,
+        file: str | None,
+        *,
+        needed: bool,
+        check: Callable[[str], str] = lambda text: secret_text(text.strip()),
     ) -> Secret | None:
-        """A secret from the file or from one of its own."""
+        """A secret from the file or from one of its own, which is then checked."""
         if given is not None and file is not None:
             self._report((*path, f"{key}_file"), f"{key} and {key}_file both stand here", "keep one", key=True)
         if given is not None:
@@ -347,7 +299,7 @@ class _Builder:
             with name.open("rb") as opened:
                 content = opened.read(SECRET_FILE_LIMIT)
             mode = name.stat().st_mode
-            secret = Secret(secret_text(content.decode().strip()))
+            secret = Secret(check(content.decode().rstrip("\r\n")))
         except OSError as error:
             self._report(place, f"this file can't be read: {error.strerror}", "name a file that the daemon can read")
             return None

@@ -8,12 +8,13 @@ from bot.config.errors import ConfigError
 from bot.config.settings import Config
 
 
-def load_config(path: Path, environment: Mapping[str, str]) -> Config:
+def load_config(path: Path, environment: Mapping[str, str], *, idle: bool = False) -> Config:
     """Read the configuration; nothing is written or created.
 
     Args:
         path: of the file; paths in it are relative to its folder.
         environment: what ``${NAME}`` in it stands for.
+        idle: it may name nothing to serve, as before the first login of an account.
 
     Raises:
         ConfigError: it can't be read or can't hold; the text has a line for each problem, without any secret.
@@ -28,7 +29,7 @@ def load_config(path: Path, environment: Mapping[str, str]) -> Config:
         raise ConfigError(f"{path}, byte {error.start}: this is no UTF-8. Save the file as UTF-8") from None
     except OSError as error:
         raise ConfigError(f"{path} can't be read: {error.strerror}. Mend its owner or its mode") from None
-    return build(text, path=path, environment=environment)
+    return build(text, path=path, environment=environment, idle=idle)
 
 
 def make_data_dir(path: Path) -> str | None:

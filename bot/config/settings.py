@@ -75,6 +75,40 @@ class TelegramBot:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class MatrixLimits:
+    """How fast messages may leave."""
+
+    per_room_per_s: float = 1.0
+    total_per_s: float = 5.0
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MatrixBot:
+    """One bot account on Matrix.
+
+    Attributes:
+        user_id: ``@localpart:server``.
+        homeserver: its address, without a slash at the end; None: the server named in the id tells it.
+        password: the daemon logs in by itself, and again after a soft logout; None: ``discreet matrix login`` does.
+        access_token: a device that somebody else has logged in, for servers without a login by password.
+        limits: how fast messages may leave.
+        max_file_bytes: larger files are not fetched.
+    """
+
+    user_id: str
+    homeserver: str | None = None
+    password: Secret | None = None
+    access_token: Secret | None = None
+    limits: MatrixLimits = field(default_factory=MatrixLimits)
+    max_file_bytes: int = 20 << 20
+
+    @property
+    def account(self) -> str:
+        """``matrix:`` and the bot's user id."""
+        return f"matrix:{self.user_id}"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class EchoAgent:
     """Says what it hears."""
 
@@ -207,6 +241,7 @@ class Config:
         data_dir: store and files; :func:`bot.config.file.make_data_dir` makes it.
         policy: the policy file.
         telegram: bot accounts, each once.
+        matrix: bot accounts, each once.
         agents: by name.
         default_agent: name of the one that answers where the policy names none.
         chat: the built-in chat.
@@ -222,6 +257,7 @@ class Config:
     agents: Mapping[str, AgentSettings]
     default_agent: str
     telegram: tuple[TelegramBot, ...] = ()
+    matrix: tuple[MatrixBot, ...] = ()
     chat: Chat = field(default_factory=Chat)
     contents_retention: timedelta = timedelta(days=30)
     log: Log = field(default_factory=Log)

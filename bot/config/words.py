@@ -11,6 +11,7 @@ from pydantic import AfterValidator, PlainValidator
 
 from bot.config.secret import Secret
 from bot.config.settings import Listen
+from policy.destination import MalformedAccountError, parse_account
 from policy.document_shape import flaw
 
 _TOKEN = re.compile(r"(?P<id>[1-9][0-9]{0,18}):[A-Za-z0-9_-]+")
@@ -45,6 +46,20 @@ def _secret(value: object) -> Secret:
     return Secret(secret_text(value))
 
 
+def _password(value: object) -> Secret:
+    if not isinstance(value, str):
+        raise flaw("a password is a text", "put it in quotes, or better take it from the environment: ${NAME}")
+    return Secret(password_text(value))
+
+
+def _user_id(value: str) -> str:
+    try:
+        parse_account(f"matrix:{value}")
+    except MalformedAccountError:
+        raise flaw("this is no Matrix user id", 'write it whole and in quotes: "@name:server"') from None
+    return value
+
+
 def _path_of_url(value: str) -> str:
     if not re.fullmatch(r"/[A-Za-z0-9._~/-]*", value):
         raise flaw("this is no path of a web address", "start it with / and take letters, digits, - and _")
@@ -68,6 +83,17 @@ def secret_text(value: str) -> str:
     return value
 
 
+def password_text(value: str) -> str:
+    """Check a password, which unlike other secrets people make up: spaces and any script are theirs to choose.
+
+    Raises:
+        PydanticCustomError: it is empty or holds what nobody types, such as the end of a line.
+    """
+    if not (value.strip() and value.isprintable()):
+        raise flaw("a password that is empty or has more than one line", "write it on one line, in quotes")
+    return value
+
+
 def bot_id(token: Secret) -> str | None:
     """The bot's number, which is the start of its token; None: this is no token."""
     found = _TOKEN.fullmatch(token.reveal())
@@ -77,5 +103,7 @@ def bot_id(token: Secret) -> str | None:
 Url = Annotated[str, AfterValidator(_url)]
 Address = Annotated[Listen, PlainValidator(_listen)]
 SecretText = Annotated[Secret, PlainValidator(_secret)]
+PasswordText = Annotated[Secret, PlainValidator(_password)]
+UserId = Annotated[str, AfterValidator(_user_id)]
 UrlPath = Annotated[str, AfterValidator(_path_of_url)]
 Word = Annotated[str, AfterValidator(_word)]

@@ -44,9 +44,11 @@ def test_only_the_door_holds_the_seal():
 @pytest.mark.rule("OUT-1")
 def test_only_the_dispatcher_asks_a_channel_to_deliver():
     asking = {name for name, tree in MODULES.items() if any(calls(tree, "deliver"))}
-    assert asking - {"bot/channels/telegram/channel.py"} == {"bot/deliveries/dispatcher.py"}
-    inner = [ast.unparse(call.func) for call in calls(MODULES["bot/channels/telegram/channel.py"], "deliver")]
-    assert inner == ["self._sender.deliver"], "a channel hands part and clearance on, and calls no other"
+    handing_on = {"bot/channels/telegram/channel.py", "bot/channels/matrix/channel.py"}
+    assert asking - handing_on == {"bot/deliveries/dispatcher.py"}
+    for name in handing_on:
+        inner = [ast.unparse(call.func) for call in calls(MODULES[name], "deliver")]
+        assert inner == ["self._sender.deliver"], "a channel hands part and clearance on, and calls no other"
 
 
 @pytest.mark.rule("OUT-1")
@@ -57,11 +59,15 @@ def test_every_delivery_spends_its_clearance_before_anything_else():
             if isinstance(node, ast.AsyncFunctionDef) and node.name == "deliver" and name != "bot/ports/channel.py":
                 first = next(line for line in node.body if not isinstance(line, ast.Expr) or not _is_text(line))
                 found.append((name, ast.unparse(first)))
-    assert dict(found) == {
-        "bot/channels/telegram/channel.py": "return await self._sender.deliver(part, clearance)",
-        "bot/channels/telegram/sending.py": "clearance.spend(part)",
-        "bot/channels/web/channel.py": "clearance.spend(part)",
-    }
+    hand_on, spend = "return await self._sender.deliver(part, clearance)", "clearance.spend(part)"
+    assert sorted(found) == [
+        ("bot/channels/matrix/channel.py", spend),  # while there is no login: later
+        ("bot/channels/matrix/channel.py", hand_on),
+        ("bot/channels/matrix/sending.py", spend),
+        ("bot/channels/telegram/channel.py", hand_on),
+        ("bot/channels/telegram/sending.py", spend),
+        ("bot/channels/web/channel.py", spend),
+    ]
 
 
 def _is_text(line: ast.Expr) -> bool:
@@ -82,6 +88,28 @@ def test_the_bot_api_is_called_by_name_only_for_what_reaches_nobody():
 
 
 @pytest.mark.rule("OUT-1")
+def test_what_reaches_people_on_matrix_is_called_by_the_sender_alone():
+    """Uploads and calls of the endpoints that people notice; client.py only says what they are."""
+    named = {
+        (name, node.attr)
+        for name, tree in MODULES.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and ast.unparse(node.value).endswith("Endpoint") and node.attr in REACHING
+    }
+    assert {name for name, _ in named} == {"bot/channels/matrix/sending.py", "bot/channels/matrix/client.py"}
+    assert {attr for name, attr in named if name.endswith("client.py")} == {"UPLOAD"}, "inside upload() itself"
+    assert {name for name, tree in MODULES.items() if any(calls(tree, "upload"))} == {"bot/channels/matrix/sending.py"}
+    for name, tree in MODULES.items():  # which endpoint is called can be read off everywhere
+        if name.startswith("bot/channels/matrix/"):
+            for call in calls(tree, "call"):
+                first = ast.unparse(call.args[0])
+                assert first.startswith("Endpoint.") or (name.endswith("sending.py") and first == "endpoint"), name
+
+
+REACHING = {"SEND", "TYPING", "RECEIPT", "JOIN", "LEAVE", "UPLOAD"}
+
+
+@pytest.mark.rule("OUT-1")
 def test_no_other_module_opens_a_connection_to_a_platform():
     """HTTP clients stand in the client of a platform and in the agents' connection; nowhere else."""
 
@@ -91,6 +119,8 @@ def test_no_other_module_opens_a_connection_to_a_platform():
     assert modules_where(opens) <= {
         "bot/channels/telegram/client.py",
         "bot/channels/telegram/channel.py",
+        "bot/channels/matrix/client.py",
+        "bot/channels/matrix/channel.py",
         "bot/agents/connection.py",
     }
     importing = modules_where(
@@ -99,7 +129,14 @@ def test_no_other_module_opens_a_connection_to_a_platform():
             or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in CLIENTS)
         ),
     )
-    assert importing == set()
+    assert importing == {"bot/channels/matrix/olm.py"}, "nio's channels between devices are used, its connections not"
+    taken = {
+        alias.name
+        for node in ast.walk(MODULES["bot/channels/matrix/olm.py"])
+        if isinstance(node, ast.Import | ast.ImportFrom) and "nio" in ast.unparse(node)
+        for alias in node.names
+    }
+    assert not any("Client" in name for name in taken), taken
 
 
 CLIENTS = {"aiogram", "nio", "requests", "httpx", "telegram"}

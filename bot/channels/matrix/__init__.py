@@ -1,0 +1,1 @@
+"""The Matrix channel: client-server API in, client-server API out."""

@@ -1,0 +1,101 @@
+"""Publishing this device: its description, and the one-time keys with which others begin channels to it."""
+
+from http import HTTPStatus
+from typing import Any, Final
+
+from bot.channels.matrix.client import Endpoint, MatrixApi, RefusedError
+from bot.channels.matrix.devices import OLM, canonical
+from bot.channels.matrix.keyfile import KeyFile
+from bot.channels.matrix.memberships import MEGOLM, objects
+from bot.channels.matrix.olm import OlmChannels
+from bot.model.errors import ChannelError
+
+_LOST: Final = (
+    "the homeserver has other keys for this device than its folder, so nobody could read what it writes: "
+    "run `discreet matrix login` to get a new device"
+)
+
+
+class Publishing:
+    """What the server has of this device.
+
+    Attributes:
+        on_server: how many one-time keys it has; None: it has not said.
+    """
+
+    def __init__(self, own: tuple[str, str], file: KeyFile, channels: OlmChannels) -> None:
+        """Begin.
+
+        Args:
+            own: user and device.
+            file: for transactions.
+            channels: of the device.
+        """
+        self._own = own
+        self._file = file
+        self._channels = channels
+        self.on_server: int | None = None
+
+    async def run(self, api: MatrixApi) -> None:
+        """Publish what the server lacks.
+
+        Raises:
+            CallError: a call did not succeed.
+            ChannelError: the server has other keys for this device.
+            StoreError: the disk is full or the like.
+        """
+        keys, half = self._channels.unpublished_keys(), self._channels.most_keys // 2
+        if self._channels.published and not keys and (self.on_server is None or self.on_server >= half):
+            return
+        body: dict[str, Any] = {}
+        if not self._channels.published:
+            await self._refuse_foreign(api)
+            body["device_keys"] = self._description()
+        with self._file.transaction():
+            if not keys:
+                self._channels.make_keys(max(self._channels.most_keys - (self.on_server or 0), 1))
+                keys = self._channels.unpublished_keys()
+            # Before the server has them: a key that others use and that was lost here would lock them out.
+            self._channels.save()
+        body["one_time_keys"] = {f"signed_curve25519:{name}": self._signed({"key": key}) for name, key in keys.items()}
+        answer: dict[str, Any] | None = None
+        try:
+            answer = await api.call(Endpoint.KEYS_UPLOAD, body=body)
+        except RefusedError as refused:
+            if refused.status != HTTPStatus.BAD_REQUEST or "already exists" not in str(refused.body.get("error")):
+                raise
+        if answer is None:  # another key of the same number: that of an older file, or of a lost one
+            raise ChannelError(_LOST)
+        with self._file.transaction():
+            self._channels.set_published()
+            self._channels.save()
+        count = objects(answer.get("one_time_key_counts")).get("signed_curve25519")
+        self.on_server = count if type(count) is int else None
+
+    async def _refuse_foreign(self, api: MatrixApi) -> None:
+        """Don't take the place of a device whose keys are not here.
+
+        Raises:
+            ChannelError: the server has other keys.
+        """
+        user_id, device_id = self._own
+        answer = await api.call(Endpoint.KEYS_QUERY, body={"device_keys": {user_id: [device_id]}})
+        device = objects(objects(objects(answer.get("device_keys")).get(user_id)).get(device_id))
+        if objects(device.get("keys")).get(f"ed25519:{device_id}") not in (None, self._channels.ed25519):
+            raise ChannelError(_LOST)
+
+    def _description(self) -> dict[str, Any]:
+        user_id, device_id = self._own
+        keys = {"curve25519": self._channels.curve25519, "ed25519": self._channels.ed25519}
+        return self._signed(
+            {
+                "user_id": user_id,
+                "device_id": device_id,
+                "algorithms": [OLM, MEGOLM],
+                "keys": {f"{kind}:{device_id}": key for kind, key in keys.items()},
+            }
+        )
+
+    def _signed(self, value: dict[str, Any]) -> dict[str, Any]:
+        user_id, device_id = self._own
+        return {**value, "signatures": {user_id: {f"ed25519:{device_id}": self._channels.sign(canonical(value))}}}

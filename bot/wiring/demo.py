@@ -1,0 +1,71 @@
+"""``discreet demo``: everything in one process, and nothing kept."""
+
+import asyncio
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from bot.config.settings import ScriptedAgent
+from bot.runtime.rulings import Rulings
+from bot.storage.store import Store
+from bot.wiring.agents import agent
+from bot.wiring.channels import chat_words
+from bot.wiring.gateway import assemble, in_force, listen_for_the_end, until_told, utc_now
+from bot.wiring.records import STORE
+
+
+async def run_demo(*, port: int, announce: Callable[[str], None]) -> None:
+    """``discreet demo``: the whole gateway with the built-in chat and a scripted agent, kept nowhere.
+
+    Args:
+        port: of the page, on loopback; 0: any that is free.
+        announce: is told the page's address when it serves.
+    """
+    from bot.channels.web import demo
+    from bot.channels.web.channel import WebChat
+    from bot.channels.web.memory import MemoryEntrances, MemoryTimeline
+
+    told = listen_for_the_end()
+    with tempfile.TemporaryDirectory(prefix="discreet-demo-") as name:
+        folder = Path(name)
+        (folder / "policy.yaml").write_text(demo.policy_text(), encoding="utf-8")
+        policy = in_force(folder / "policy.yaml", {"main"})
+        store = await Store.open(folder / STORE)
+        try:
+            rulings = Rulings()
+            page = WebChat(
+                desk=demo.DESK,
+                bot_name=demo.BOT_NAME,
+                rooms=demo.ROOMS,
+                members=demo.MEMBERS,
+                things_to_try=demo.THINGS_TO_TRY,
+                timeline=MemoryTimeline(),
+                entrances=MemoryEntrances(),
+                feed=rulings,
+                clock=utc_now,
+                port=port,
+                demo=True,
+                words=chat_words,
+            )
+            daemon = assemble(
+                policy=policy,
+                store=store,
+                channels=[page],
+                agents={"main": agent("main", ScriptedAgent())},
+                default_agent="main",
+                rulings=rulings,
+                stop=told,
+                sweepers=(page.sweep,),
+            )
+
+            async def tell() -> None:
+                await page.ready.wait()
+                announce(page.url)
+
+            telling = asyncio.create_task(tell(), name="announce")
+            try:
+                await until_told(daemon, policy)
+            finally:
+                telling.cancel()
+        finally:
+            await store.close()

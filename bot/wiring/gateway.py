@@ -1,0 +1,260 @@
+"""A gateway out of its pieces, and its life from the configuration to the end."""
+
+import asyncio
+import gc
+import os
+import signal
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bot.config.file import make_data_dir
+from bot.config.settings import Config
+from bot.deliveries.dispatcher import Dispatcher
+from bot.deliveries.door import Door
+from bot.model.errors import ConfigError
+from bot.observability.health import Health
+from bot.ports.agent import Agent
+from bot.ports.channel import Channel
+from bot.runtime.daemon import Crew, Daemon, Sweeper
+from bot.runtime.gateway import Gateway
+from bot.runtime.inforce import PolicyInForce
+from bot.runtime.reports import Reports
+from bot.runtime.rulings import Rulings
+from bot.runtime.worker import Worker
+from bot.storage.store import Store
+from bot.wiring.agents import agent
+from bot.wiring.channels import built_in_chat, matrix, telegram, web_ids
+from bot.wiring.records import CONTROL, STORE, control_socket
+from policy.document import load
+from policy.errors import PolicyError
+from policy.ruleset import Policy
+
+Clock = Callable[[], datetime]
+Service = Callable[[], Coroutine[Any, Any, None]]
+
+
+def utc_now() -> datetime:
+    """The clock of the daemon."""
+    return datetime.now(UTC)
+
+
+def assemble(
+    *,
+    policy: PolicyInForce,
+    store: Store,
+    channels: Iterable[Channel],
+    agents: Mapping[str, Agent],
+    default_agent: str,
+    rulings: Rulings | None = None,
+    health: Health | None = None,
+    clock: Clock = utc_now,
+    contents_retention: timedelta = timedelta(days=30),
+    sweepers: Sequence[Sweeper] = (),
+    services: Sequence[Service] = (),
+    stop: asyncio.Event | None = None,
+) -> Daemon:
+    """Put a daemon together.
+
+    Args:
+        policy: in force, checked.
+        store: open.
+        channels: one an account.
+        agents: by name.
+        default_agent: answers where the policy names no other.
+        rulings: where decisions are published; channels may have subscribed already.
+        health: shared with a health page.
+        clock: gives aware times.
+        contents_retention: how long the words of finished work are kept.
+        sweepers: what else erases contents that have been kept long enough.
+        services: further things that run as long as the daemon does.
+        stop: ends the daemon when it is set.
+    """
+    by_account = {channel.account: channel for channel in channels}
+    rulings = Rulings() if rulings is None else rulings
+    door = Door(policy, lambda place, was: by_account[place.account].chat(place, was))
+    dispatcher = Dispatcher(
+        outbox=store.outbox,
+        channels=by_account,
+        door=door,
+        clock=clock,
+        observer=lambda waiting, state, code: daemon.sent(waiting, state, code),  # noqa: PLW0108 - the daemon comes later
+    )
+    reports = Reports(
+        policy=policy,
+        channels=by_account,
+        outbox=store.outbox,
+        dispatcher=dispatcher,
+        door=door,
+        clock=clock,
+    )
+    worker = Worker(
+        policy=policy,
+        agents=agents,
+        default_agent=default_agent,
+        channels=by_account,
+        inbox=store.inbox,
+        outbox=store.outbox,
+        dispatcher=dispatcher,
+        door=door,
+        reports=reports,
+        rulings=rulings,
+        clock=clock,
+    )
+    gateway = Gateway(
+        policy=policy,
+        inbox=store.inbox,
+        outbox=store.outbox,
+        channels=by_account,
+        worker=worker,
+        reports=reports,
+        rulings=rulings,
+        clock=clock,
+    )
+    daemon = Daemon(
+        Crew(
+            policy=policy,
+            overview=store.overview,
+            sweepers=(*sweepers, store.inbox.sweep),
+            channels=by_account,
+            agents=tuple(agents.values()),
+            gateway=gateway,
+            worker=worker,
+            dispatcher=dispatcher,
+            reports=reports,
+            health=Health() if health is None else health,
+            clock=clock,
+            contents_retention=contents_retention,
+            services=services,
+        ),
+        stop=stop,
+    )
+    return daemon
+
+
+async def run_gateway(config: Config) -> None:
+    """``discreet run``: everything that the configuration names, until SIGTERM or SIGINT.
+
+    Raises:
+        ConfigError: the configuration can't hold.
+        PolicyError: the policy can't hold; nothing has started.
+        StoreError: the store can't be opened.
+        ChannelError: no channel could go on.
+    """
+    told = listen_for_the_end()
+    make_data_dir(config.data_dir)
+    policy = in_force(config.policy, config.agents)
+    store = await Store.open(config.data_dir / STORE)
+    try:
+        rulings, health = Rulings(), Health()
+        channels: list[Channel] = [telegram(bot, utc_now) for bot in config.telegram]
+        services: list[Service] = []
+        chat = built_in_chat(config, policy(), store, rulings, utc_now) if config.chat.enabled else None
+        channels += [matrix(bot, config.data_dir, store.state, utc_now) for bot in config.matrix]
+        if chat is not None:
+            channels.append(chat)
+        if not channels:
+            raise ConfigError("no channel is configured: name a bot under telegram: or matrix:, or switch the chat on")
+        if config.metrics.enabled:
+            services.append(health_page(health, config.metrics.listen.host, config.metrics.listen.port))
+        services.append(control_socket(config.data_dir / CONTROL, chat, web_ids(policy())))
+        services.append(restarts(config, policy))
+        daemon = assemble(
+            policy=policy,
+            store=store,
+            channels=channels,
+            agents={name: agent(name, settings) for name, settings in config.agents.items()},
+            default_agent=config.default_agent,
+            rulings=rulings,
+            health=health,
+            contents_retention=config.contents_retention,
+            sweepers=() if chat is None else (chat.sweep,),
+            services=services,
+            stop=told,
+        )
+        await until_told(daemon, policy)
+    finally:
+        await store.close()
+
+
+def restarts(config: Config, policy: PolicyInForce) -> Service:
+    """Tells when something has changed that is read at start only."""
+    from bot.runtime.restarts import fingerprint, watch
+
+    needs: dict[str, Callable[[], object]] = {}
+    if config.source is not None:
+        needs["the configuration"] = partial(fingerprint, config.source)
+    if config.chat.enabled:
+        needs["people of the chat"] = lambda: web_ids(policy())
+    return lambda: watch(needs)
+
+
+def listen_for_the_end() -> asyncio.Event:
+    """An event that SIGTERM and SIGINT set; from the first moment on, so that the end is always in order."""
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, told.set)
+    return told
+
+
+async def until_told(daemon: Daemon, policy: PolicyInForce) -> None:
+    """Run until the end is told; SIGHUP looks at the policy file."""
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, policy.poke)
+    gc.collect()
+    gc.freeze()  # what is loaded by now stays; walking it again and again costs a tenth of the CPU
+    gc.set_threshold(20_000, 20, 20)
+    await daemon.run()
+
+
+def in_force(path: Path, agents: Collection[str]) -> PolicyInForce:
+    """The policy of a file, checked and watched.
+
+    Args:
+        path: of the file.
+        agents: names that it may use.
+
+    Raises:
+        ConfigError: there is no such file, or it can't be read.
+        PolicyError: it can't hold.
+    """
+
+    def read(text: str) -> Policy:
+        policy = load(text, source=str(path), environment=os.environ)
+        check_agents(policy, agents)
+        return policy
+
+    try:
+        return PolicyInForce(path, read)
+    except FileNotFoundError:
+        raise ConfigError(f"there is no policy at {path}. Make one with: discreet init") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"the policy {path} can't be read ({type(error).__name__})") from None
+
+
+def check_agents(policy: Policy, agents: Collection[str]) -> None:
+    """Every agent that the policy names is configured.
+
+    Raises:
+        UnknownAgentError: one is not.
+    """
+    everywhere = (*policy.channels.values(), policy.direct, policy.unknown)
+    named = {settings.agent for settings in everywhere} - {None}
+    for settings in everywhere:
+        named |= settings.observation.readers if settings.observation is not None else frozenset()
+    missing = sorted(str(name) for name in named - set(agents))
+    if missing:
+        raise UnknownAgentError(f"the policy names {missing[0]!r}, no agent of config.yaml. Add it under agents")
+
+
+class UnknownAgentError(PolicyError):
+    """The policy names an agent that the configuration does not have."""
+
+
+def health_page(health: Health, host: str, port: int) -> Service:
+    """``/healthz``, ``/readyz`` and ``/metrics``."""
+    from bot.api.health import serve
+
+    return lambda: serve(health, host, port)

@@ -1,0 +1,322 @@
+"""Answers in their final form. Nothing is sent here."""
+
+import itertools
+from typing import Any
+
+import pytest
+
+from bot.channels.matrix import presenting
+from bot.channels.matrix.payload import decode
+from bot.channels.matrix.presenting import KEYCAPS
+from bot.channels.matrix.splitting import LIMIT_BYTES
+from bot.model.output import Final, OutFile
+from bot.model.part import Action, ButtonToken, Part
+from bot.ports.channel import Reply
+from forms.card import Button, Card
+from policy.boundary import Basis, Speech, Withheld, release
+from policy.decision import Audience
+from policy.destination import Destination
+from policy.ruleset import Streaming
+
+ROOM = Destination(platform="matrix", workspace="@relay:example.org", channel="!lab:example.org")
+THREAD = Destination(platform="matrix", workspace="@relay:example.org", channel="!lab:example.org", thread="$root")
+MARKS = {"m.mentions": {}, "org.matrix.msc1767.automated": True}
+PNG = OutFile(
+    name="a.png",
+    media_type="image/png",
+    content=b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (640).to_bytes(4, "big") + (480).to_bytes(4, "big"),
+)
+PDF = OutFile(name="a.pdf", media_type="application/pdf", content=b"pdf")
+CARD = Card(
+    title="Refund?",
+    rows=(("Amount", "12 €"),),
+    buttons=(Button(label="Yes", value="approve:1"), Button(label="No\nway", value="deny:1")),
+)
+
+
+def parts_of(
+    answer: Final, *, place: Destination = ROOM, message: str | None = "$ask", speech: Speech = Speech.FINAL
+) -> tuple[Part, ...]:
+    counter = itertools.count(1)
+    to = Reply(destination=place, message=message)
+    return presenting.present(speech, answer, to=to, tokens=lambda: f"t{next(counter)}")
+
+
+def contents(answer: Final, **more: Any) -> list[dict[str, Any]]:
+    return [decode(part)["content"] for part in parts_of(answer, **more)]
+
+
+def test_an_answer_replies_to_its_message_and_mentions_nobody():
+    [part] = parts_of(Final(text="hello *there* @room"))
+    document = decode(part)
+    assert document.pop("txn")
+    assert document == {
+        "do": "send",
+        "room": "!lab:example.org",
+        "type": "m.room.message",
+        "content": {
+            "msgtype": "m.text",
+            "body": "hello there @room",
+            "format": "org.matrix.custom.html",
+            "formatted_body": "<p>hello <em>there</em> @room</p>",
+            "m.relates_to": {"m.in_reply_to": {"event_id": "$ask"}},
+            **MARKS,
+        },
+    }
+    assert part.action is Action.SEND
+    assert part.text == "hello there @room"
+
+
+def test_plain_words_carry_no_html():
+    assert contents(Final(text="hello"), message=None) == [{"msgtype": "m.text", "body": "hello", **MARKS}]
+
+
+def test_each_message_has_its_own_transaction_id():
+    ids = {decode(part)["txn"] for _ in range(50) for part in parts_of(Final(text="x", files=(PDF,)))}
+    assert len(ids) == 50
+
+
+@pytest.mark.parametrize(
+    ("speech", "kind"),
+    [
+        (Speech.FINAL, "m.text"),
+        (Speech.REPORT, "m.text"),
+        (Speech.PROGRESS, "m.notice"),
+        (Speech.OPERATIONAL, "m.notice"),
+        (Speech.SAFE_ERROR, "m.notice"),
+        (Speech.ACKNOWLEDGEMENT, "m.notice"),
+    ],
+)
+def test_what_is_not_an_answer_is_a_notice(speech, kind):
+    assert [content["msgtype"] for content in contents(Final(text="x"), speech=speech)] == [kind]
+
+
+def test_in_a_thread_the_first_part_is_a_reply_and_the_others_fall_back_to_it():
+    first, *rest = contents(Final(text="word " * 20_000), place=THREAD)
+    relation = {"rel_type": "m.thread", "event_id": "$root", "m.in_reply_to": {"event_id": "$ask"}}
+    assert first["m.relates_to"] == {**relation, "is_falling_back": False}
+    assert rest
+    assert all(content["m.relates_to"] == {**relation, "is_falling_back": True} for content in rest)
+
+
+def test_in_a_thread_without_a_request_the_root_is_fallen_back_to():
+    [content] = contents(Final(text="x"), place=THREAD, message=None)
+    assert content["m.relates_to"] == {
+        "rel_type": "m.thread",
+        "event_id": "$root",
+        "is_falling_back": True,
+        "m.in_reply_to": {"event_id": "$root"},
+    }
+
+
+def test_of_a_long_answer_only_the_first_part_is_the_reply():
+    relations = ["m.relates_to" in content for content in contents(Final(text="word " * 20_000))]
+    assert relations[0]
+    assert len(relations) > 1
+    assert not any(relations[1:])
+
+
+def test_a_quote_at_the_start_of_a_reply_is_not_taken_for_a_copy_of_what_it_answers():
+    [content] = contents(Final(text="> said\n\nyes"))
+    assert content["body"] == "\n> said\n\nyes"
+    [content] = contents(Final(text="> said\n\nyes"), message=None)
+    assert content["body"] == "> said\n\nyes"
+
+
+@pytest.mark.parametrize("text", ["", "  ", "\u200b\u2063\ufeff", "\x00\x07", "\u200b" * 50_000])
+def test_an_invisible_answer_is_one_part_that_the_boundary_withholds_as_empty(text):
+    [part] = parts_of(Final(text=text))
+    verdict = release(part.utterance, audience=Audience.EXTERNAL, basis=Basis.REQUEST, progress=False, automatic=True)
+    assert verdict is Withheld.EMPTY
+
+
+def test_a_stretch_without_words_makes_no_message_of_its_own():
+    assert [content["body"] for content in contents(Final(text="a" + "\n" * 60_000 + "b"))] == ["a", "b"]
+
+
+@pytest.mark.parametrize("text", ["lone \ud800 surrogate", "\x00\x1b[31m **x**", "a\udfffb" * 100])
+def test_what_can_not_be_written_is_mended(text):
+    for part in parts_of(Final(text=text, files=(OutFile(name=text, media_type=text, content=b"x"),))):
+        assert decode(part)["content"]["body"]
+        assert part.text.encode()
+
+
+# files
+
+
+def test_words_that_fit_stand_under_the_first_file():
+    first, second = parts_of(Final(text="**Look**", files=(PNG, PDF)))
+    content = decode(first)["content"]
+    assert content == {
+        "msgtype": "m.image",
+        "body": "Look",
+        "format": "org.matrix.custom.html",
+        "formatted_body": "<p><strong>Look</strong></p>",
+        "filename": "a.png",
+        "info": {"mimetype": "image/png", "size": len(PNG.content), "w": 640, "h": 480},
+        "m.relates_to": {"m.in_reply_to": {"event_id": "$ask"}},
+        **MARKS,
+    }
+    assert decode(first)["file"] == 0
+    assert first.files == (PNG,)
+    assert first.action is Action.FILES
+    assert first.text == "Look\na.png"
+    assert decode(second)["content"] == {
+        "msgtype": "m.file",
+        "body": "a.pdf",
+        "filename": "a.pdf",
+        "info": {"mimetype": "application/pdf", "size": 3},
+        **MARKS,
+    }
+
+
+def test_words_that_do_not_fit_follow_the_files():
+    parts = parts_of(Final(text="word " * 20_000, files=(PDF,)))
+    assert [part.action for part in parts[:2]] == [Action.FILES, Action.SEND]
+    assert decode(parts[0])["content"]["body"] == "a.pdf"
+
+
+@pytest.mark.parametrize(
+    ("media_type", "kind"),
+    [
+        ("image/jpeg", "m.image"),
+        ("image/svg+xml", "m.file"),
+        ("video/mp4", "m.video"),
+        ("audio/ogg; codecs=opus", "m.audio"),
+        ("text/html", "m.file"),
+        ("no type", "m.file"),
+    ],
+)
+def test_a_file_is_shown_as_what_it_is(media_type, kind):
+    [content] = contents(Final(text="", files=(OutFile(name="x", media_type=media_type, content=b"x"),)))
+    assert content["msgtype"] == kind
+
+
+def test_a_file_name_can_not_deceive():
+    [part] = parts_of(Final(text="", files=(OutFile(name="../\u202etxt.exe\n", media_type="x", content=b""),)))
+    assert part.files[0].name == decode(part)["content"]["filename"] == "_txt.exe"
+
+
+# cards
+
+
+def test_a_card_is_a_table_with_choices_to_tap():
+    [part] = parts_of(Final(text="See:", card=CARD))
+    document = decode(part)
+    assert document["content"]["body"] == "See:\n\nRefund?\nAmount: 12 €\n\n1️⃣ Yes\n2️⃣ No way"
+    assert document["content"]["formatted_body"] == (
+        "<p>See:</p><p><strong>Refund?</strong></p>"
+        "<table><tbody><tr><th>Amount</th><td>12 €</td></tr></tbody></table><p>1️⃣ Yes<br />2️⃣ No way</p>"
+    )
+    assert document["seeds"] == ["1️⃣", "2️⃣"]
+    assert part.buttons == (
+        ButtonToken(token="t1", label="Yes", value="approve:1", key="1️⃣"),
+        ButtonToken(token="t2", label="No\nway", value="deny:1", key="2️⃣"),
+    )
+    assert b"approve" not in part.payload
+    assert "1️⃣ Yes" in part.text
+    assert "12 €" in part.text
+
+
+def test_a_card_is_no_notice_and_stands_after_the_files_with_its_words():
+    first, second = parts_of(Final(text="See:", files=(PDF,), card=CARD), speech=Speech.PROGRESS)
+    assert decode(first)["content"]["body"] == "a.pdf"
+    assert decode(second)["content"]["msgtype"] == "m.text"
+    assert decode(second)["content"]["body"].startswith("See:\n\nRefund?")
+    assert (first.buttons, len(second.buttons)) == ((), 2)
+
+
+@pytest.mark.parametrize(("count", "seeds"), [(1, 1), (10, 10), (11, 0), (12, 0)])
+def test_up_to_ten_choices_are_put_under_the_message(count, seeds):
+    card = Card(buttons=tuple(Button(label=f"L{number}", value=str(number)) for number in range(count)))
+    [part] = parts_of(Final(text="", card=card))
+    assert decode(part).get("seeds", []) == list(KEYCAPS[:seeds])
+    assert len({button.key for button in part.buttons}) == count
+    assert all(f"{button.key} {button.label}" in part.text.split("\n") for button in part.buttons)
+
+
+def test_a_card_of_buttons_alone_carries_no_html():
+    [part] = parts_of(Final(text="", card=Card(buttons=(Button(label="Go", value="go"),))))
+    assert decode(part)["content"]["body"] == "1️⃣ Go"
+    assert "formatted_body" not in decode(part)["content"]
+
+
+def test_an_empty_card_adds_nothing():
+    [part] = parts_of(Final(text="hello", card=Card()))
+    assert decode(part)["content"]["body"] == "hello"
+
+
+def test_a_card_under_long_words_stands_in_the_last_message():
+    parts = parts_of(Final(text="слово **x** " * 8_000, card=CARD))
+    assert len(parts) > 1
+    assert [bool(part.buttons) for part in parts] == [False] * (len(parts) - 1) + [True]
+    assert ["seeds" in decode(part) for part in parts] == [False] * (len(parts) - 1) + [True]
+
+
+# fragments and signs
+
+
+def fragment(text: str, message: str | None, streaming: Streaming = Streaming.EDIT) -> Part | None:
+    to = Reply(destination=ROOM, message="$ask")
+    return presenting.present_fragment(text, to=to, streaming=streaming, stream="s", message=message)
+
+
+def test_a_growing_answer_is_a_message_and_then_its_edits():
+    first = fragment("Hel", None)
+    assert first is not None
+    assert (first.action, first.speech) == (Action.SEND, Speech.FRAGMENT)
+    assert decode(first)["content"]["m.relates_to"] == {"m.in_reply_to": {"event_id": "$ask"}}
+    second = fragment("Hello **you**", "$growing")
+    assert second is not None
+    assert (second.action, second.text) == (Action.EDIT, "Hello you")
+    html = "<p>Hello <strong>you</strong></p>"
+    assert decode(second)["content"] == {
+        "msgtype": "m.text",
+        "body": "* Hello you",
+        "format": "org.matrix.custom.html",
+        "formatted_body": f"* {html}",
+        "m.new_content": {
+            "msgtype": "m.text",
+            "body": "Hello you",
+            "format": "org.matrix.custom.html",
+            "formatted_body": html,
+            **MARKS,
+        },
+        "m.relates_to": {"rel_type": "m.replace", "event_id": "$growing"},
+        **MARKS,
+    }
+
+
+@pytest.mark.parametrize("text", ["word " * 30_000, "слово **x** " * 9_000])
+def test_a_long_fragment_fits_into_one_event(text):
+    part = fragment(text, "$growing")
+    assert part is not None
+    assert len(part.payload) < LIMIT_BYTES + 4_000
+    assert decode(part)["content"]["m.new_content"]["body"].startswith(text[:5])
+
+
+@pytest.mark.parametrize("streaming", [Streaming.OFF, Streaming.DRAFT])
+def test_only_edits_can_be_shown(streaming):
+    assert fragment("x", None, streaming) is None
+    assert fragment(" \u200b", None) is None
+    assert fragment("\x00", None) is None
+
+
+def test_signs_have_no_words():
+    to = Reply(destination=THREAD, message="$ask")
+    typing, receipt = presenting.typing(to, on=True), presenting.read_receipt(to)
+    join, leave = presenting.answer_invite(to, accept=True), presenting.answer_invite(to, accept=False)
+    assert receipt is not None
+    assert decode(typing) == {"do": "typing", "on": True, "room": "!lab:example.org", "timeout_ms": 10_000}
+    assert decode(receipt) == {"do": "read", "event": "$ask", "room": "!lab:example.org"}
+    assert decode(join) == {"do": "join", "room": "!lab:example.org"}
+    assert decode(leave) == {"do": "leave", "room": "!lab:example.org"}
+    assert [part.action for part in (typing, receipt, join, leave)] == [
+        Action.TYPING,
+        Action.READ,
+        Action.JOIN,
+        Action.LEAVE,
+    ]
+    assert presenting.read_receipt(Reply(destination=ROOM)) is None
+    for part in (typing, receipt, join, leave):
+        assert (part.speech, part.text) == (Speech.SIGN, "")
