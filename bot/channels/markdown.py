@@ -81,7 +81,18 @@ def split(text: str, limit: int) -> list[str]:
 
 
 def _bounded_lines(text: str, limit: int) -> list[str]:
-    return [line[start : start + limit] for line in text.split("\n") for start in range(0, max(len(line), 1), limit)]
+    return [piece for line in text.split("\n") for piece in _bounded(line, limit)]
+
+
+def _bounded(line: str, limit: int) -> list[str]:
+    """A line that is too long is cut after a word, if one ends in the second half of what fits."""
+    pieces: list[str] = []
+    start = 0
+    while len(line) - start > limit:
+        end = line.rfind(" ", start + limit // 2, start + limit) + 1 or start + limit
+        pieces.append(line[start:end])
+        start = end
+    return [*pieces, line[start:]]
 
 
 class HarmlessRenderer(RendererHTML):

@@ -78,11 +78,12 @@ class Door:
         self, part: Part, place: Place, settings: ChannelPolicy, basis: Basis, written_for: Audience
     ) -> Withheld | None:
         joined = self._now(place).chat is not place.chat
-        if (
-            basis is Basis.REQUEST and part.action is not Action.LEAVE
-        ):  # IDENT-5: access comes first, also where it was taken away after the request
+        if basis is Basis.REQUEST and part.action is not Action.LEAVE:
+            # IDENT-5: access comes first, also where it was taken away after the request
             person = self._policy().person(place.other_side)
             if settings.access is Access.DENY or (person is not None and person.access is Access.DENY):
+                return Withheld.NO_BASIS
+            if joined and settings.access is not Access.ALLOW:  # nobody has asked anything in what it has become
                 return Withheld.NO_BASIS
         return release(
             part.utterance,
