@@ -20,7 +20,7 @@ class Jumping(Clock):
         """Let time pass, also for the silences that the platform has asked for."""
         self._jumps.append((asyncio.get_running_loop().time(), seconds))
         self.offset += timedelta(seconds=seconds)
-        silences = gateway.channel._sender._pace._silent_until
+        silences = gateway.channel._sender._pace._silences._until
         for chat in silences:
             silences[chat] -= seconds
 

@@ -1,9 +1,12 @@
-"""An emulated Telegram that outlives the daemon."""
+"""An emulated Telegram and a real Matrix homeserver that outlive the daemon."""
 
 import pytest
 
 from tests.faults.process import GROUP, REPORTS, TOKEN
 from tests.servers.botapi import BotApi
+from tests.servers.synapse import synapse
+
+__all__ = ["synapse"]
 
 
 @pytest.fixture

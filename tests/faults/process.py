@@ -49,7 +49,7 @@ log: {{level: debug, format: json}}
 """
 
 
-class Process:
+class Daemon:
     """One daemon on one folder.
 
     Attributes:
@@ -58,18 +58,11 @@ class Process:
         starts: how often it was started.
     """
 
-    def __init__(self, folder: Path, api: BotApi, *, policy: str, script: str | None) -> None:
+    def __init__(self, folder: Path, files: Mapping[str, str]) -> None:
         self.folder = folder
-        self.api = api
         self.books = Books(folder / "data" / "discreet.db")
         self.starts = 0
         self._process: asyncio.subprocess.Process | None = None
-        files = {
-            "config.yaml": configuration(api, script=script),
-            "policy.yaml": policy,
-            "telegram.token": TOKEN,
-            **({} if script is None else {"script.yaml": script}),
-        }
         for name, text in files.items():
             (folder / name).write_text(text)
             (folder / name).chmod(0o600)
@@ -93,12 +86,6 @@ class Process:
                 stdout=log,
                 stderr=log,
             )
-
-    async def start(self) -> None:
-        """Start it and wait until it asks for updates."""
-        polls = self.api.totals.get("getUpdates", 0)
-        await self.spawn()
-        await self.api.wait_for(lambda: self.api.totals.get("getUpdates", 0) > polls, timeout=STARTS_S)
 
     @property
     def pid(self) -> int:
@@ -138,9 +125,8 @@ class Process:
                 except TimeoutError:
                     continue
 
-    async def settled(self, *, within_s: float = 60.0) -> None:
-        """Every update is taken, judged, answered and sent, or given up."""
-        await self.api.wait_drained(timeout=within_s)
+    async def idle(self, *, within_s: float = 60.0) -> None:
+        """Whatever is in its store has come to its end."""
         await self.until(lambda books: not books.open_events() and not books.open_parts(), within_s=within_s)
 
     def command(self, *arguments: str) -> "subprocess.CompletedProcess[str]":
@@ -167,6 +153,26 @@ class Process:
             if record["level"] in ("error", "critical"):
                 found.append(record)
         return found
+
+
+class Process(Daemon):
+    """A daemon with a bot on the emulated Telegram."""
+
+    def __init__(self, folder: Path, api: BotApi, *, policy: str, script: str | None) -> None:
+        self.api = api
+        files = {"config.yaml": configuration(api, script=script), "policy.yaml": policy, "telegram.token": TOKEN}
+        super().__init__(folder, files if script is None else {**files, "script.yaml": script})
+
+    async def start(self) -> None:
+        """Start it and wait until it asks for updates."""
+        polls = self.api.totals.get("getUpdates", 0)
+        await self.spawn()
+        await self.api.wait_for(lambda: self.api.totals.get("getUpdates", 0) > polls, timeout=STARTS_S)
+
+    async def settled(self, *, within_s: float = 60.0) -> None:
+        """Every update is taken, judged, answered and sent, or given up."""
+        await self.api.wait_drained(timeout=within_s)
+        await self.idle(within_s=within_s)
 
 
 @asynccontextmanager
