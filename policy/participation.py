@@ -90,14 +90,14 @@ def _admit(policy: Policy, event: Event, memory: Memory, now: datetime, *, whole
         return stop(Gate.ACCESS, veto)
     if event.kind is Kind.UNDECRYPTABLE:  # PART-17: decided when its key arrives, if it can come to anything at all
         return stop(Gate.KIND, Reason.UNDECRYPTABLE, Outcome.DEFER)
-    granted, reason = _consent(policy, event, settings, person)
+    granted, reason = _consent(policy, event, memory, settings, person)
     if not granted:
         if not whole and event.batch is not None and reason in _ALBUM_CAN_MEND:
             # PART-8: no part of an album can be judged before all its captions are there.
             return stop(Gate.BURST, Reason.ALBUM_PART, Outcome.DEFER)
         observe = settings.observation is not None and event.chat is Chat.GROUP and event.kind in _SPOKEN
         return stop(Gate.CONSENT, reason, observe=observe)
-    control = reason is Reason.CONTROL_COMMAND
+    control = reason in _CARRIED_OUT
     if not control and not whole and (hold := _hold(event)):
         return stop(Gate.BURST, hold, Outcome.DEFER)
     if _over_rate(settings, memory, control=control):
@@ -128,6 +128,8 @@ def _decision(
     )
 
 
+_CARRIED_OUT = frozenset({Reason.CONTROL_COMMAND, Reason.ANSWER})
+"""What the gateway itself takes, beside the lane of the agents: it waits for no batch (PART-8)."""
 _NO_CONVERSATION = frozenset({Chat.BROADCAST, Chat.DELEGATED})
 _SPOKEN = frozenset({Kind.MESSAGE, Kind.EDIT})
 _ALBUM_CAN_MEND = frozenset({Reason.NO_ADDRESS, Reason.NO_SUBSTANCE})
@@ -198,6 +200,7 @@ def _recognised(policy: Policy, name: str) -> bool:
 def _consent(
     policy: Policy,
     event: Event,
+    memory: Memory,
     settings: ChannelPolicy,
     person: Person | None,
 ) -> tuple[bool, Reason]:
@@ -208,13 +211,16 @@ def _consent(
     if command is not None and command.target is Target.OTHER:
         return False, Reason.ADDRESSED_TO_OTHER  # on every path, the free-text one included
     if event.chat is Chat.DIRECT:
-        return _direct_consent(event)
+        return _direct_consent(event, memory)
     # An explicit request comes first: it also overrides "directed at another person" (PART-2).
     if command is not None and command.target is Target.SELF:
         if command.name in CONTROL_COMMANDS:
             return True, Reason.CONTROL_COMMAND
         if command.name in policy.commands:
             return True, Reason.DIRECTED_COMMAND
+    to_others = event.mentions_others or _salutation(policy, event.text, person)
+    if memory.question and (event.mentions_self or not to_others):
+        return True, Reason.ANSWER
     if event.mentions_self:
         return True, Reason.EXPLICIT_MENTION
     if command is not None and command.target is Target.SELF:
@@ -231,12 +237,14 @@ def _consent(
     return _unaddressed(event, settings, person)
 
 
-def _direct_consent(event: Event) -> tuple[bool, Reason]:
+def _direct_consent(event: Event, memory: Memory) -> tuple[bool, Reason]:
     """PART-4: a human, and something said or sent."""
     if event.origin not in (Origin.HUMAN, Origin.BOT):
         return False, Reason.NO_ADDRESS
     if event.command is not None and event.command.name in CONTROL_COMMANDS:
         return True, Reason.CONTROL_COMMAND
+    if memory.question and event.text.strip():
+        return True, Reason.ANSWER
     if event.text.strip() or event.attachments:
         return True, Reason.DIRECT_CHAT
     return False, Reason.NO_SUBSTANCE

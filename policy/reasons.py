@@ -20,6 +20,7 @@ class Reason(StrEnum):
     OPEN_QUESTION = "open_question"
     OPERATOR_MESSAGE = "operator_message"
     TAP = "tap"
+    ANSWER = "answer"
     INVITE_ACCEPTED = "invite_accepted"
     INVITE_DECLINED = "invite_declined"
     # not yet
@@ -77,6 +78,7 @@ RULES: Final[dict[Reason, tuple[str, ...]]] = {
     Reason.OPEN_QUESTION: ("PART-6",),
     Reason.OPERATOR_MESSAGE: ("PART-7",),
     Reason.TAP: ("PART-1",),
+    Reason.ANSWER: ("PART-1", "FORM-14"),
     Reason.INVITE_ACCEPTED: ("IDENT-5",),
     Reason.INVITE_DECLINED: ("IDENT-5",),
     Reason.IDENTITY_UNKNOWN: ("PART-14",),

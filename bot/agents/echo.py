@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 from bot.model.errors import ChannelError
 from bot.model.output import Final, Output, SafeError, Silence
 from bot.model.request import Request
-from bot.ports.agent import Files
+from bot.ports.agent import Desk
 from bot.texts.codes import Failure
 
 
@@ -20,12 +20,12 @@ class EchoAgent:
         """Its name in the configuration."""
         return self._name
 
-    async def run(self, request: Request, files: Files) -> AsyncGenerator[Output, None]:
+    async def run(self, request: Request, desk: Desk) -> AsyncGenerator[Output, None]:
         """Answer with what was said; a file that can't be had is said in the catalogue's words (OUT-7)."""
         lines = [request.text] if request.text.strip() else []
         try:
             for attachment in request.attachments:
-                content = await files.read(attachment)
+                content = await desk.read(attachment)
                 lines.append(f"{_plain(attachment.name)}: {len(content)} bytes")
         except ChannelError:
             yield SafeError(failure=Failure.ATTACHMENT_UNREADABLE)

@@ -16,7 +16,7 @@ from bot.agents.wire import encode_json
 from bot.model import output as out
 from bot.model.errors import AgentError, ChannelError, ConfigError
 from bot.model.request import Attachment, Request
-from bot.ports.agent import Files
+from bot.ports.agent import Desk
 from bot.texts.codes import Failure
 
 MAX_ANSWER: Final = 2 << 20
@@ -96,13 +96,13 @@ class OpenAIAgent:
         """Its name in the configuration."""
         return self._name
 
-    async def run(self, request: Request, files: Files) -> AsyncGenerator[out.Output, None]:
+    async def run(self, request: Request, desk: Desk) -> AsyncGenerator[out.Output, None]:
         """Ask the model; give its answer while it grows, then whole.
 
         Raises:
             AgentError: too slow, not there, too much, or not understood.
         """
-        read = await self._read(request, files)
+        read = await self._read(request, desk)
         if isinstance(read, Failure):
             yield out.SafeError(failure=read)
             return
@@ -162,7 +162,7 @@ class OpenAIAgent:
             patience.left_s -= pause_s
             await self._pause(pause_s)
 
-    async def _read(self, request: Request, files: Files) -> list[ReadAttachment] | Failure:
+    async def _read(self, request: Request, desk: Desk) -> list[ReadAttachment] | Failure:
         """Read what the model can see; the first file that it can't see ends the run in plain words (OUT-7)."""
         left = {"image": self._max_image_bytes, "text": self._max_text_bytes}
         read: list[ReadAttachment] = []
@@ -173,7 +173,7 @@ class OpenAIAgent:
             if (attachment.size or 0) > left[kind]:
                 return Failure.ATTACHMENT_TOO_LARGE
             try:
-                content = await files.read(attachment)
+                content = await desk.read(attachment)
                 text = content.decode("utf-8-sig") if kind == "text" else None
             except (ChannelError, UnicodeDecodeError):
                 return Failure.ATTACHMENT_UNREADABLE

@@ -8,7 +8,7 @@ from typing import assert_never
 from bot.agents.script import Crash, Script, Wait, load_script
 from bot.model.output import Final, Fragment, Operational, Output, Progress, SafeError, Silence
 from bot.model.request import Request
-from bot.ports.agent import Files
+from bot.ports.agent import Desk
 
 
 class ScriptedCrash(Exception):  # noqa: N818 - it plays somebody else's exception, not an error of this package
@@ -40,7 +40,7 @@ class ScriptedAgent:
         """Its name in the configuration."""
         return self._name
 
-    async def run(self, request: Request, files: Files) -> AsyncGenerator[Output, None]:
+    async def run(self, request: Request, desk: Desk) -> AsyncGenerator[Output, None]:
         """Play the steps.
 
         Raises:

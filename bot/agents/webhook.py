@@ -19,7 +19,7 @@ from bot.agents.wire import VERSION, encode_json, parse_answer, parse_json, pars
 from bot.model import output as out
 from bot.model.errors import AgentError, ChannelError, ConfigError
 from bot.model.request import Request
-from bot.ports.agent import Files
+from bot.ports.agent import Desk
 
 MAX_ANSWER: Final = 1 << 20
 """Bytes of an answer in one piece, and of one output in a stream."""
@@ -89,13 +89,13 @@ class WebhookAgent:
         """Its name in the configuration."""
         return self._name
 
-    async def run(self, request: Request, files: Files) -> AsyncGenerator[out.Output, None]:
+    async def run(self, request: Request, desk: Desk) -> AsyncGenerator[out.Output, None]:
         """Post the request; give the outputs up to the first final, safe error or silence.
 
         Raises:
             AgentError: too slow, not there, too much, or not understood.
         """
-        contents = await self._contents(request, files) if self._files_mode is FilesMode.INLINE else ()
+        contents = await self._contents(request, desk) if self._files_mode is FilesMode.INLINE else ()
         body = encode_json(request_document(request, contents))
         patience = Patience(total_s=self._total_s, wait_s=self._wait_s)
         answer = await self._connection.post(body, patience, headers=self._signature(request.id, body))
@@ -131,7 +131,7 @@ class WebhookAgent:
             "webhook-signature": " ".join(signer.sign(request_id, now, text) for signer in self._signers),
         }
 
-    async def _contents(self, request: Request, files: Files) -> tuple[bytes | str, ...]:
+    async def _contents(self, request: Request, desk: Desk) -> tuple[bytes | str, ...]:
         left = self._max_files_bytes
         contents: list[bytes | str] = []
         for attachment in request.attachments:
@@ -139,7 +139,7 @@ class WebhookAgent:
                 contents.append("too_large")
                 continue
             try:
-                content = await files.read(attachment)
+                content = await desk.read(attachment)
             except ChannelError:
                 contents.append("unreadable")
                 continue

@@ -25,6 +25,8 @@ VERSION: Final = "discreet/1"
 MAX_TEXT: Final = 100_000
 """Characters of one text; more is ``too_long`` and not cut."""
 MAX_FILES: Final = 10
+MAX_BUTTONS: Final = 12
+"""Of an agent's card; the gateway's own may have more (a calendar)."""
 
 _NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,200}")
 _MEDIA_TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,63}/[A-Za-z0-9][A-Za-z0-9!#$&^_.+-]{0,127}")
@@ -55,6 +57,8 @@ class CardModel(_Read):
         Raises:
             CardError: no channel could show it.
         """
+        if len(self.buttons) > MAX_BUTTONS:
+            raise CardError(f"a card has at most {MAX_BUTTONS} buttons")
         buttons = tuple(Button(label=one.label, value=one.value, style=Style(one.style)) for one in self.buttons)
         return Card(title=self.title, rows=tuple((name, value) for name, value in self.rows), buttons=buttons)
 

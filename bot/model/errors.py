@@ -5,6 +5,7 @@ DiscreetError
 ├── StoreError           the disk or the database                  (storage)
 ├── ChannelError         a platform: refused, unreachable          (channels)
 ├── AgentError           an agent: slow, absent, wrong             (agents)
+│   └── AskError         a question that can't be asked            (questions)
 └── ClearanceError       our own code: a way round the door        (model.clearance)
 
 The first two stand in :mod:`bot.config.errors`, the lowest layer, and are had from here.
@@ -12,7 +13,7 @@ The first two stand in :mod:`bot.config.errors`, the lowest layer, and are had f
 
 from bot.config.errors import ConfigError, DiscreetError
 
-__all__ = ["AgentError", "ChannelError", "ClearanceError", "ConfigError", "DiscreetError", "StoreError"]
+__all__ = ["AgentError", "AskError", "ChannelError", "ClearanceError", "ConfigError", "DiscreetError", "StoreError"]
 
 
 class StoreError(DiscreetError):
@@ -33,6 +34,20 @@ class ChannelError(DiscreetError):
 
 class AgentError(DiscreetError):
     """An agent failed to answer: too slow, not there, or nonsense (AGENT-5)."""
+
+
+class AskError(AgentError):
+    """An agent's question can't be asked; nobody has been asked anything (FORM-1).
+
+    Attributes:
+        code: bounded, such as ``schema``, ``text``, ``ttl``, ``withheld`` or ``key_used``.
+        problems: with the schema: (JSON pointer, code, detail) of each.
+    """
+
+    def __init__(self, code: str, text: str, *, problems: tuple[tuple[str, str, str], ...] = ()) -> None:
+        super().__init__(text)
+        self.code = code
+        self.problems = problems
 
 
 class ClearanceError(DiscreetError):

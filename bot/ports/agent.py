@@ -4,17 +4,28 @@ from collections.abc import AsyncGenerator
 from typing import Protocol
 
 from bot.model.output import Output
+from bot.model.question import Asking, Conclusion
 from bot.model.request import Attachment, Request
 
 
-class Files(Protocol):
-    """The files of one request; they are fetched when an agent asks for them, never before."""
+class Desk(Protocol):
+    """What an agent may ask for while it works on one request."""
 
     async def read(self, attachment: Attachment) -> bytes:
-        """The content of one attachment of this request.
+        """The content of one attachment of this request; fetched when it is asked for, never before.
 
         Raises:
             ChannelError: it can't be had (gone, too large, the platform is away).
+        """
+        ...
+
+    async def ask(self, asking: Asking) -> Conclusion:
+        """Ask a person, there where the request was made; returns how the question ended, hours later perhaps.
+
+        Asking again with the same key, or in the same place of the same run after a restart, finds the same question.
+
+        Raises:
+            AskError: it can't be asked; nobody has been asked anything.
         """
         ...
 
@@ -27,7 +38,7 @@ class Agent(Protocol):
         """Its name in the configuration."""
         ...
 
-    def run(self, request: Request, files: Files) -> AsyncGenerator[Output, None]:
+    def run(self, request: Request, desk: Desk) -> AsyncGenerator[Output, None]:
         """Answer one request; closing the iterator stops the work.
 
         Raises:

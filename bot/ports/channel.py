@@ -52,6 +52,11 @@ class Channel(Protocol):
         """Whether the same part sent twice is one message here: then an unclear send is sent again (DUR-2)."""
         ...
 
+    @property
+    def keyboards(self) -> bool:
+        """Whether the buttons under a message can change after it was sent."""
+        ...
+
     async def run(self, accept: Accept) -> None:
         """Take events in until cancelled; reconnects by itself.
 

@@ -116,6 +116,7 @@ class Tapped:
     label: str = field(repr=False)
     destination: Destination
     event_id: int | None
+    part_id: int
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

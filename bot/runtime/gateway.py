@@ -6,6 +6,7 @@ Everything before the decision is recorded is free of effects: no agent, no fetc
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -13,22 +14,24 @@ from datetime import datetime
 from bot.model.inbound import Arrival, Migration, Reading, Stored
 from bot.observability.log import get_logger
 from bot.observability.metrics import events_decided
-from bot.ports.channel import Channel
+from bot.ports.channel import Channel, Found
 from bot.ports.decisions import Ruling
 from bot.ports.store import Inbox, InboxState, Outbox, Subject, Unfinished
+from bot.questions.room import QuestionRoom
 from bot.runtime.batches import Batches, Parts
 from bot.runtime.lanes import Lanes
 from bot.runtime.rates import Rates
 from bot.runtime.reports import Reports
 from bot.runtime.rulings import Rulings
+from bot.runtime.waits import Waits
 from bot.runtime.work import STOPPING, Work, place_of
 from bot.runtime.worker import Worker
 from bot.texts.codes import Notice
 from policy.audience import settings_of
 from policy.bursts import settle, waits
 from policy.decision import Decision, Outcome
-from policy.destination import Destination, destination_of
-from policy.event import Author, Kind, Memory, Original
+from policy.destination import destination_of
+from policy.event import Author, Event, Kind, Memory, Original
 from policy.participation import admit
 from policy.reasons import Reason
 from policy.ruleset import ChannelPolicy, Policy
@@ -37,6 +40,9 @@ log = get_logger(__name__)
 
 ANONYMOUS = "anonymous"
 """Whoever has no account (PART-16) shares one rate of a person with all who have none."""
+LOOKUPS = {"person": 10, "channel": 30}
+"""How often in a minute the platform is asked for other messages, on account of what one writes or all write."""
+EDITS_KEPT = 1000
 REVISIT_S = 1.0
 """How often events that wait for the bot's own identity or for a key are looked at again (PART-14, PART-17)."""
 
@@ -55,8 +61,9 @@ class Gateway:
         reports: Reports,
         rulings: Rulings,
         clock: Callable[[], datetime],
+        questions: QuestionRoom | None = None,
     ) -> None:
-        """Args: channels: by account."""
+        """Args: channels: by account. questions: None: nobody is asked anything."""
         self._policy = policy
         self._inbox = inbox
         self._outbox = outbox
@@ -65,12 +72,15 @@ class Gateway:
         self._reports = reports
         self._rulings = rulings
         self._clock = clock
+        self._questions = questions
         self._first_start: dict[str, datetime] = {}
         self._rates = Rates()
         self._controls = Rates()
         self._lanes: Lanes[tuple[Stored, Unfinished | None] | str] = Lanes("lane", self._take)
         self._batches = Batches(clock=clock, due=self._settle)
-        self._waiting: dict[str, list[Stored]] = {}
+        self._lookups = Rates()
+        self._waits = Waits()
+        self._edits: OrderedDict[tuple[str, str], Event] = OrderedDict()
         self._revisiting: asyncio.Task[None] | None = None
 
     async def start(self, account: str) -> None:
@@ -121,17 +131,21 @@ class Gateway:
         INVARIANT: what waited for the bot's identity is judged before anything that came after it; what waits for its
         key keeps nothing up.
         """
-        if self._waiting:
-            for earlier in self._ripe(item if isinstance(item, str) else item[0].arrival.lane):
-                row = Unfinished(stored=earlier, state=InboxState.DEFERRED, decision=None, batch=None, attempts=0)
-                await self._decide(earlier, row)
+        if self._waits:
+            woken = isinstance(item, str)
+            lane = item if isinstance(item, str) else item[0].arrival.lane
+            for earlier in self._waits.take(lane, self._event, self._is_over, now_s=_now_s(), keys=woken):
+                await self._decide(earlier.stored, earlier)
         if not isinstance(item, str):
             await self._decide(*item)
 
     async def _decide(self, stored: Stored, row: Unfinished | None) -> None:
         reading = await self._placed(self._channels[stored.account].read(stored))
         if row is not None and row.state is InboxState.DECIDED and row.decision is not None:
-            await self._resume(stored, reading, row)
+            if reading.event.identity_known:
+                await self._resume(stored, reading, row)
+            else:  # its words may not be readable yet either
+                await self._wait(row, reading, row.decision, self._clock())
             return
         now = self._clock()
         policy = self._policy()
@@ -197,14 +211,14 @@ class Gateway:
         event = reading.event
         about = event.message if event.kind is Kind.EDIT and reading.loose else None
         if about is None and event.reply is not None:
-            author = await self._author(event.destination, event.reply.message)
+            author = await self._author(event, event.reply.message)
             return replace(reading, event=replace(event, reply=replace(event.reply, author=author))), memory
         if about is None:
             return reading, memory
         located = await self._inbox.located(event.destination, about)
         sender = None if located is None else located.sender
         if located is None:
-            found = await self._channels[event.destination.account].find(event.destination, about)
+            found = await self._find(event, about)
             if found is None:
                 return reading, replace(memory, original=Original.UNKNOWN)
             sender = f"{event.destination.platform}:{found.sender}"
@@ -213,16 +227,27 @@ class Gateway:
             memory = replace(memory, original=Original.FOREIGN)
         return reading, memory
 
-    async def _author(self, destination: Destination, message: str) -> Author:
+    async def _author(self, event: Event, message: str) -> Author:
+        destination = event.destination
         if await self._outbox.wrote(destination, message):
             return Author.SELF
         located = await self._inbox.located(destination, message)
         if located is not None:
             return Author.SELF if located.sender == destination.account else Author.OTHER
-        found = await self._channels[destination.account].find(destination, message)
+        found = await self._find(event, message)
         if found is None:
             return Author.UNKNOWN
         return Author.SELF if f"{destination.platform}:{found.sender}" == destination.account else Author.OTHER
+
+    async def _find(self, event: Event, message: str) -> Found | None:
+        """Ask the platform. Whoever writes of ever new messages does not make us ask for ever."""
+        channel, person, now = str(event.destination.room), event.sender or ANONYMOUS, self._clock()
+        if self._lookups.count(channel, person, now=now) >= LOOKUPS["person"]:
+            return None
+        if self._lookups.count(channel, None, now=now) >= LOOKUPS["channel"]:
+            return None
+        self._lookups.note(channel, person, now=now)
+        return await self._channels[event.destination.account].find(event.destination, message)
 
     async def _memory(self, stored: Stored, reading: Reading, now: datetime) -> Memory:
         event = reading.event
@@ -236,10 +261,22 @@ class Gateway:
         return Memory(
             first_start=first_start,
             original=original,
+            question=await self._is_about_a_question(event),
             person_requests=self._rates.count(channel, event.sender or ANONYMOUS, now=now),
             channel_requests=self._rates.count(channel, None, now=now),
             person_controls=self._controls.count(channel, event.sender or ANONYMOUS, now=now),
         )
+
+    async def _is_about_a_question(self, event: Event) -> bool:
+        """FORM-14: by structure alone: a reply to what shows a question, or a message in its thread."""
+        if self._questions is None or event.kind is not Kind.MESSAGE:
+            return False
+        for message in (None if event.reply is None else event.reply.message, event.destination.thread):
+            if message is not None:
+                question = await self._questions.shown_by(event.destination, message)
+                if question is not None and question.state.pending:
+                    return True
+        return False
 
     # acting
 
@@ -252,10 +289,16 @@ class Gateway:
         now: datetime,
     ) -> None:
         event = reading.event
+        if decision.outcome is not Outcome.MUTE:
+            self._note_edit(reading)
         if reading.migration is not None:
             await self._migrate(reading, reading.migration, now)
         if event.kind is Kind.REDACTION and event.message is not None:
             await self._withdraw(reading, event.message, now)
+            edit = self._edits.pop((event.destination.account, event.message), None)
+            if edit is not None and edit.message is not None and edit.destination.room == event.destination.room:
+                there = replace(reading, event=replace(event, destination=edit.destination))
+                await self._withdraw(there, edit.message, now)
         if decision.outcome is Outcome.RESPOND:
             if event.command is not None and event.command.name in STOPPING:
                 for parts in self._batches.end(event):  # what they still collect is stopped too
@@ -265,7 +308,7 @@ class Gateway:
             if waits(decision):
                 self._batches.add(stored, reading, settings.burst)
             else:
-                self._wait(stored)
+                await self._wait(_deferred_row(stored), reading, decision, now)
         elif decision.reason is Reason.MALFORMED:
             log.warning("event_set_aside", platform=event.destination.platform)
             await self._reports.tell(Notice.POISON)
@@ -279,11 +322,13 @@ class Gateway:
         now: datetime,
     ) -> None:
         """A deferred event is looked at again: after a restart, or because the bot knows itself by now."""
+        if decision.outcome is not Outcome.MUTE:
+            self._note_edit(reading)
         if decision.outcome is Outcome.DEFER:
             if waits(decision):
                 self._batches.add(stored, reading, settings.burst)
             else:
-                self._wait(stored)
+                await self._wait(_deferred_row(stored), reading, decision, now)
             return
         await self._inbox.settle([stored.id], decision, now=now)
         self._tell(reading, decision)
@@ -305,6 +350,7 @@ class Gateway:
         """Work that an earlier process has not finished: the decision stands, the agent is asked again (DUR-3)."""
         if row.decision is None:
             return
+        self._note_edit(reading)
         members = [(member, self._channels[member.account].read(member)) for member in row.members]
         self._worker.submit(Work(decision=row.decision, parts=((stored, reading), *members)))
 
@@ -326,51 +372,53 @@ class Gateway:
         """PART-18, PART-9: what is deleted there is erased here, and does not start any more."""
         event = reading.event
         rows = await self._inbox.withdraw(event.destination, message, now=now)
-        gone = [*self._batches.withdraw(message, event), *self._give_up(reading, rows)]
+        lane = self._channels[event.destination.account].lane(event.destination)
+        gone = [*self._batches.withdraw(message, event), *self._waits.withdraw(lane, rows)]
         await self._worker.withdraw(place_of(reading), message, gone)
 
-    def _give_up(self, reading: Reading, rows: Sequence[int]) -> list[int]:
-        """Those of these rows that wait for something wait no more; returns them."""
-        lane = self._channels[reading.event.destination.account].lane(reading.event.destination)
-        waiting = self._waiting.pop(lane, [])
-        rest = [stored for stored in waiting if stored.id not in rows]
-        if rest:
-            self._waiting[lane] = rest
-        return [stored.id for stored in waiting if stored.id in rows]
+    def _note_edit(self, reading: Reading) -> None:
+        """An edit can be deleted by itself, by its own id, and was a request (PART-18)."""
+        event = reading.event
+        if event.kind is Kind.EDIT and reading.loose:
+            self._edits[event.destination.account, event.key] = event
+            if len(self._edits) > EDITS_KEPT:
+                self._edits.popitem(last=False)
 
-    def _wait(self, stored: Stored) -> None:
-        self._waiting.setdefault(stored.arrival.lane, []).append(stored)
+    async def _wait(self, row: Unfinished, reading: Reading, decision: Decision, now: datetime) -> None:
+        for given_up in self._waits.add(row, reading.event, decision, now_s=_now_s()):
+            final = replace(given_up.decision, outcome=Outcome.MUTE)
+            await self._inbox.settle([given_up.row.stored.id], final, now=now)
+            self._tell(Reading(event=given_up.event, native={}), final)
         if self._revisiting is None or self._revisiting.done():
             self._revisiting = asyncio.create_task(self._revisit(), name="revisit")
 
     async def _revisit(self) -> None:
-        while self._waiting:
+        while self._waits:
             await asyncio.sleep(REVISIT_S)
-            for lane in list(self._waiting):
+            for lane in self._waits.due(_now_s()):
                 self._lanes.push(lane, lane)
 
-    def _ripe(self, lane: str) -> list[Stored]:
-        """Those that wait in a lane and can be judged by now, in their order; they wait no more.
+    def _event(self, stored: Stored) -> Event:
+        return self._channels[stored.account].read(stored).event
 
-        What waits for its key waits as long as it would still be answered (PART-12, PART-17).
-        """
-        ready: list[Stored] = []
-        still: list[Stored] = []
-        policy, now = self._policy(), self._clock()
-        for stored in self._waiting.pop(lane, ()):
-            event = self._channels[stored.account].read(stored).event
-            settings = settings_of(policy, event.destination, chat=event.chat, person=event.sender)
-            unread = event.kind is Kind.UNDECRYPTABLE and now - event.sent_at <= settings.backlog
-            (ready if event.identity_known and not unread else still).append(stored)
-        if still:
-            self._waiting[lane] = still
-        return ready
+    def _is_over(self, event: Event) -> bool:
+        """Whether an event has waited so long for its key that it would not be answered any more (PART-12)."""
+        settings = settings_of(self._policy(), event.destination, chat=event.chat, person=event.sender)
+        return self._clock() - event.sent_at > settings.backlog
 
     def _tell(self, reading: Reading, decision: Decision) -> None:
         event = reading.event
         events_decided(event.destination.platform, decision.outcome.value, decision.reason.value)
         if event.message is not None:
             self._rulings.publish(Ruling(destination=event.destination, message=event.message, decision=decision))
+
+
+def _deferred_row(stored: Stored) -> Unfinished:
+    return Unfinished(stored=stored, state=InboxState.DEFERRED, decision=None, batch=None, attempts=0)
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def _deferred(decision: Decision) -> Decision:

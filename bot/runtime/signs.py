@@ -1,6 +1,7 @@
 """Signs of work under way: typing, and an answer that grows. Through the door like everything else, but not kept."""
 
 import asyncio
+import contextlib
 from types import TracebackType
 from typing import Self
 
@@ -18,7 +19,7 @@ TYPING_AFTER_S = 0.7
 TYPING_EVERY_S = 4.0
 TYPING_LONGEST_S = 300.0
 MARK_LONGEST_S = 1.0
-"""An answer waits no longer for the mark that its request was read."""
+"""An answer waits no longer for the mark that its request was read, nor for the end of the typing sign."""
 FRAGMENT_EVERY_S = 1.0
 FRAGMENT_LONGEST = 10_000
 """Characters; an answer that is longer appears when it is whole, for each fragment is formatted anew."""
@@ -53,7 +54,7 @@ class Attention:
         mark = self._signs.channel.read_mark(to=self._signs.to)
         if mark is not None:
             self._marking = asyncio.create_task(self._mark(mark), name="read mark")
-        self._timer = asyncio.get_running_loop().call_later(TYPING_AFTER_S, self._begin)
+        self.resume()
         return self
 
     async def __aexit__(
@@ -62,17 +63,30 @@ class Attention:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
+        await self.rest()
         if self._marking is not None:
             await asyncio.wait((self._marking,), timeout=MARK_LONGEST_S)
-        running = [task for task in (self._task, self._marking) if task is not None]
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-        over = self._signs.channel.typing(to=self._signs.to, on=False) if self._task is not None else None
+            self._marking.cancel()
+            await asyncio.gather(self._marking, return_exceptions=True)
+
+    async def rest(self) -> None:
+        """Show no sign for now."""
+        if self._timer is not None:
+            self._timer.cancel()
+        task, self._task = self._task, None
+        if task is None:
+            return
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        over = self._signs.channel.typing(to=self._signs.to, on=False)
         if over is not None:
-            await self._signs.show(over)
+            with contextlib.suppress(TimeoutError):  # the sign ends by itself
+                async with asyncio.timeout(MARK_LONGEST_S):
+                    await self._signs.show(over)
+
+    def resume(self) -> None:
+        """Work goes on."""
+        self._timer = asyncio.get_running_loop().call_later(TYPING_AFTER_S, self._begin)
 
     async def _mark(self, mark: Part) -> None:
         await self._signs.show(mark)

@@ -4,7 +4,9 @@ from dataclasses import dataclass
 
 from bot.deliveries.door import Place
 from bot.model.inbound import Reading, Stored
+from bot.ports.channel import Reply
 from policy.decision import Decision
+from policy.event import Kind
 from policy.quick import quick
 
 STOPPING = frozenset({"stop", "cancel"})
@@ -33,6 +35,16 @@ class Work:
     def place(self) -> Place:
         """Where it was asked."""
         return place_of(self.reading)
+
+
+_UNANSWERABLE = frozenset({Kind.TAP, Kind.INVITE})
+"""What is no message that could be replied to."""
+
+
+def reply_to(work: Work) -> Reply:
+    """Where exactly the answer to a piece of work goes."""
+    event = work.reading.event
+    return Reply(destination=event.destination, message=None if event.kind in _UNANSWERABLE else event.message)
 
 
 def place_of(reading: Reading) -> Place:

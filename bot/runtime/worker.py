@@ -11,35 +11,40 @@ import asyncio
 import contextlib
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import assert_never
 
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door, Place
-from bot.model.errors import AgentError, ChannelError
+from bot.model.errors import AgentError, AskError, ChannelError
 from bot.model.inbound import Material
 from bot.model.output import Final, Fragment, Operational, Progress, SafeError, Silence
 from bot.model.part import Part
-from bot.model.request import Attachment, ContextItem, Request
+from bot.model.question import Asking, Question
+from bot.model.request import ContextItem, Request
 from bot.observability.log import get_logger
 from bot.observability.metrics import agent_run, part_withheld
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel, Reply
 from bot.ports.decisions import Ruling
 from bot.ports.store import Inbox, NewPart, Outbox
+from bot.questions.hearing import Hearing
+from bot.questions.room import QuestionRoom
+from bot.runtime.clearing import Clearing
+from bot.runtime.controls import Controls
+from bot.runtime.desk import RequestDesk
 from bot.runtime.lanes import Lanes
 from bot.runtime.reports import Reports
 from bot.runtime.rulings import Rulings
+from bot.runtime.runs import Run
 from bot.runtime.signs import Attention, Signs, Stream
-from bot.runtime.work import STOPPING, Work
+from bot.runtime.work import Work, reply_to
 from bot.texts.codes import Failure, Notice
 from bot.texts.words import Words
-from policy.boundary import Basis, Speech, Withheld
+from policy.boundary import Speech, Withheld
 from policy.decision import Audience
 from policy.event import Kind
-from policy.reasons import Reason
-from policy.ruleset import ChannelPolicy, Policy, Resend
+from policy.ruleset import ChannelPolicy, Policy
 
 log = get_logger(__name__)
 
@@ -47,21 +52,6 @@ NAMESPACE = uuid.UUID("5b0c6a0e-8f5e-5d0c-9a57-0d15c4ee7000")
 OBSERVED_LIMIT = 50
 LONG_TEXT = 4_000
 """Characters; what is longer is brought into its form beside the loop, where it holds up nobody (AGENT-5)."""
-
-
-@dataclass(kw_only=True, slots=True)
-class _Run:
-    """A request whose turn has come, until its end is being written.
-
-    Attributes:
-        asked: its agent has been asked; before that it can be withdrawn (PART-18).
-        cut: what is noted where it does not come to an end of its own.
-    """
-
-    work: Work
-    asked: bool = False
-    cut: str = "stopped"
-    task: asyncio.Task[None] = field(init=False)
 
 
 class Worker:
@@ -84,6 +74,7 @@ class Worker:
         at_once: int = 64,
         longest_s: float = 300.0,
         file_limit_bytes: int = 2000 << 20,
+        questions: QuestionRoom | None = None,
     ) -> None:
         """Make a worker.
 
@@ -102,6 +93,7 @@ class Worker:
             at_once: runs of one agent side by side.
             longest_s: no run takes longer, whatever its agent says.
             file_limit_bytes: of any file; each channel has a narrower limit of its own.
+            questions: where people are asked; None: nobody is.
         """
         self._policy = policy
         self._agents = agents
@@ -120,8 +112,26 @@ class Worker:
         self._longest_s = longest_s
         self._file_limit_bytes = file_limit_bytes
         self._lanes: Lanes[Work] = Lanes("work", self._run)
-        self._control: Lanes[Work] = Lanes("control", self._run_control)
-        self._running: dict[str, _Run] = {}
+        self._questions = questions
+        self._clearing = Clearing(door, channels)
+        controls = Controls(
+            channels=channels,
+            inbox=inbox,
+            outbox=outbox,
+            dispatcher=dispatcher,
+            door=door,
+            clearing=self._clearing,
+            hearing=None if questions is None else Hearing(questions, clock=clock),
+            language=lambda work, material: self._language(work, material, door.settings(work.place)),
+            stop=self._stop,
+            go_on=self._go_on,
+            clock=clock,
+        )
+        self._control: Lanes[Work] = Lanes("control", controls.carry_out)
+        self._running: dict[str, Run] = {}
+        self._parked: set[Run] = set()
+        self._ending: set[asyncio.Task[None]] = set()
+        self._closing = False
         self._taps: dict[int, str] = {}
 
     def submit(self, work: Work) -> None:
@@ -148,6 +158,18 @@ class Worker:
         for row in rows:
             await self._inbox.finish(row, [], outcome="withdrawn", now=self._clock())
 
+    async def ask_for(self, request_id: str, agent: str, asking: Asking) -> Question:
+        """Ask for an agent that is working on a request and speaks to us from outside.
+
+        Raises:
+            AskError: it works on no such request, or the question can't be asked.
+        """
+        runs = [*self._running.values(), *self._parked]
+        run = next((run for run in runs if run.desk is not None and run.desk.is_for(request_id, agent)), None)
+        if run is None or run.desk is None or run.over:
+            raise AskError("no_request", "this agent is not working on such a request")
+        return await run.desk.put(asking)
+
     async def idle(self) -> None:
         """Return when no request is waiting or running."""
         await self._lanes.idle()
@@ -166,7 +188,11 @@ class Worker:
 
     async def close(self, *, grace_s: float) -> None:
         """Let running agents end for ``grace_s`` seconds; the rest is asked again by the next process."""
-        closing = asyncio.gather(self._lanes.close(), self._control.close())
+        self._closing = True
+        for run in self._parked:  # people take their time; the question waits for them in the store
+            run.task.cancel()
+        await asyncio.gather(*(run.task for run in self._parked), return_exceptions=True)
+        closing = asyncio.gather(self._lanes.close(), self._control.close(), *self._ending)
         try:
             await asyncio.wait_for(closing, grace_s)
         except TimeoutError:
@@ -176,69 +202,132 @@ class Worker:
     # an agent's run
 
     async def _run(self, work: Work) -> None:
+        """Run an agent until it ends, or waits for a person: then the conversation goes on without it."""
         conversation = str(work.place.destination)
-        run = self._running[conversation] = _Run(work=work)
-        run.task = asyncio.create_task(self._in_turn(work), name="answer")
-        try:
-            await run.task
-        except asyncio.CancelledError:
-            own = asyncio.current_task()
-            if own is not None and own.cancelling():  # the daemon ends; otherwise it was stopped or withdrawn
-                raise
-            await self._inbox.finish(work.event_id, [], outcome=run.cut, now=self._clock())
-        finally:
-            self._running.pop(conversation, None)
-
-    async def _in_turn(self, work: Work) -> None:
-        """Answer as soon as there is a place. Each agent has its own: one that hangs takes none of another's."""
         name = self._door.settings(work.place).agent or self._default_agent
-        async with self._places.setdefault(name, asyncio.Semaphore(self._at_once)):
-            await self._answer(work)
+        place = self._places.setdefault(name, asyncio.Semaphore(self._at_once))
+        run = self._running[conversation] = Run(work=work, place=place)
+        run.task = asyncio.create_task(self._in_turn(run), name="answer")
+        parked = asyncio.create_task(run.parked.wait(), name="parked")
+        try:
+            await asyncio.wait((run.task, parked), return_when=asyncio.FIRST_COMPLETED)
+        except asyncio.CancelledError:  # the daemon ends
+            run.task.cancel()
+            await asyncio.gather(run.task, return_exceptions=True)
+            raise
+        finally:
+            parked.cancel()
+            if self._running.get(conversation) is run:
+                del self._running[conversation]
+        if run.task.done():
+            await self._ended(run)
+        else:
+            self._parked.add(run)
+            run.task.add_done_callback(lambda _: self._unpark(run))
 
-    async def _answer(self, work: Work) -> None:
-        place = work.place
+    def _unpark(self, run: Run) -> None:
+        self._parked.discard(run)
+        if not self._closing:
+            task = asyncio.create_task(self._ended(run), name="end")
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)
+
+    async def _ended(self, run: Run) -> None:
+        """What was stopped or withdrawn is written down as that."""
+        if run.task.cancelled():
+            if self._questions is not None:
+                await self._questions.cancel_of(run.work.event_id)
+            await self._inbox.finish(run.work.event_id, [], outcome=run.cut, now=self._clock())
+        elif (error := run.task.exception()) is not None:
+            log.error("run_failed", error=type(error).__name__)
+
+    async def _in_turn(self, run: Run) -> None:
+        """Answer as soon as there is a place. Each agent has its own: one that hangs takes none of another's."""
+        await run.take_place()
+        try:
+            await self._answer(run)
+        finally:
+            if run.desk is not None:
+                run.desk.close()
+            run.leave_place()
+
+    async def _stop(self, place: Place, by: str | None) -> bool:
+        """Stop what runs and what waits in this conversation: people their own requests, operators all of them."""
+        conversation = str(place.destination)
+        person = self._policy().person(by)
+
+        def may(work: Work) -> bool:
+            if person is not None and person.operator:
+                return True
+            return by is not None and work.reading.event.sender == by
+
+        dropped = self._lanes.drop(conversation, may)
+        for work in dropped:
+            await self._inbox.finish(work.event_id, [], outcome="stopped", now=self._clock())
+        running = self._running.get(conversation)
+        parked = [run for run in self._parked if str(run.work.place.destination) == conversation]
+        stopped = [run for run in (running, *parked) if run is not None and not run.over and may(run.work)]
+        for run in stopped:
+            run.task.cancel()
+        return bool(dropped or stopped)
+
+    def _go_on(self, work: Work, value: str) -> None:
+        """A button of the agent's own: its value goes to the agent."""
+        self._taps[work.event_id] = value
+        self._lanes.push(str(work.place.destination), work)
+
+    async def _answer(self, run: Run) -> None:
+        work, place = run.work, run.work.place
         channel = self._channels[place.destination.account]
         settings = self._door.settings(place)
         material = _merged(channel, work)
-        to = _reply_to(work)
+        to = reply_to(work)
         agent = self._agents.get(settings.agent or self._default_agent)
         language = self._language(work, material, settings)
         if agent is None:
             log.error("no_such_agent", agent=settings.agent or self._default_agent, request=_request_id(work)[:8])
-            await self._finish(work, SafeError(failure=Failure.UNAVAILABLE), to, language, None)
+            await self._finish(run, SafeError(failure=Failure.UNAVAILABLE), to, language, None)
             return
         request = await self._request(work, material, settings, agent.name, language)
-        files = _Files(channel, request.attachments, self._file_limit_bytes)
-        self._running[str(place.destination)].asked = True
+        desk = run.desk = RequestDesk(
+            channel=channel,
+            request=request,
+            run=run,
+            to=to,
+            agent=agent.name,
+            questions=self._questions,
+            limit_bytes=self._file_limit_bytes,
+        )
+        run.asked = True
         signs = Signs(channel, self._dispatcher, place, to, work.decision.audience)
         stream = Stream(signs, settings.streaming, key=request.id)
-        async with Attention(signs):
-            result = await self._listen(agent, request, files, stream, work, to)
+        async with Attention(signs) as run.attention:
+            result = await self._listen(agent, request, desk, stream, run, to)
         if isinstance(result, Silence) and stream.text:
             result = Final(text=stream.text)  # it was said already, fragment by fragment
-        await self._finish(work, result, to, language, stream.message)
+        await self._finish(run, result, to, language, stream.message)
 
     async def _listen(
         self,
         agent: Agent,
         request: Request,
-        files: "_Files",
+        desk: RequestDesk,
         stream: Stream,
-        work: Work,
+        run: Run,
         to: Reply,
     ) -> Final | SafeError | Silence:
         """Hear the agent out, until it ends or its time is over."""
         try:
-            async with asyncio.timeout(self._longest_s):
-                async with contextlib.aclosing(agent.run(request, files)) as outputs:
+            async with asyncio.timeout(self._longest_s) as run.limit:
+                async with contextlib.aclosing(agent.run(request, desk)) as outputs:
                     async for output in outputs:
                         match output:
                             case Fragment(text=text):
                                 await stream.grow(text)
                             case Progress(text=text):
-                                await self._say(Speech.PROGRESS, text, work, to)
+                                await self._say(Speech.PROGRESS, text, run.work, to)
                             case Operational(text=text):
-                                await self._say(Speech.OPERATIONAL, text, work, to)
+                                await self._say(Speech.OPERATIONAL, text, run.work, to)
                             case Final() | SafeError() | Silence():
                                 agent_run(agent.name, type(output).__name__.lower())
                                 return output
@@ -258,6 +347,8 @@ class Worker:
             agent_run(agent.name, "crash")
             log.error("agent_crashed", agent=agent.name, request=request.id[:8], error=type(error).__name__)
             return SafeError(failure=Failure.UNAVAILABLE)
+        finally:
+            run.limit = run.attention = None
         return Silence()
 
     async def _request(
@@ -315,20 +406,22 @@ class Worker:
         if not settings.audience.trusted:  # the door would say the same of each part
             part_withheld(Withheld.AUDIENCE.value)
             return
-        parts, _ = self._checked(work, settings, await self._present(channel, speech, Final(text=text), to))
+        parts, _ = self._clearing.checked(work, await self._present(channel, speech, Final(text=text), to))
         if parts:
             self._dispatcher.enqueue(await self._outbox.put(parts, now=self._clock()))
 
     async def _finish(
         self,
-        work: Work,
+        run: Run,
         result: Final | SafeError | Silence,
         to: Reply,
         language: str,
         streamed: str | None,
     ) -> None:
         """The end of the work: its last parts and the end itself are one transaction."""
-        self._running.pop(str(work.place.destination), None)  # too late to stop it: the end is being written
+        work = run.work
+        run.over = True  # too late to stop it: the end is being written
+        self._running.pop(str(work.place.destination), None)
         channel = self._channels[to.destination.account]
         words = Words(language)
         settings = self._door.settings(work.place)
@@ -342,7 +435,7 @@ class Worker:
                     log.error("answer_not_shown", request=_request_id(work)[:8], error=type(error).__name__)
                     outcome, instead = "safe_error", (Speech.SAFE_ERROR, words.say(Failure.UNAVAILABLE))
                 else:
-                    new, withheld = self._checked(work, settings, parts)
+                    new, withheld = self._clearing.checked(work, parts)
                     outcome = "answered" if new else "silent"
                     if withheld - {Withheld.EMPTY}:  # one part may not leave: none does
                         outcome, instead = "withheld", (Speech.SAFE_ERROR, words.say(Failure.WITHHELD))
@@ -356,9 +449,9 @@ class Worker:
             outcome, instead = "acknowledged", (Speech.ACKNOWLEDGEMENT, words.say(Notice.ACKNOWLEDGED))
         if instead is not None:
             speech, sentence = instead
-            new, _ = self._checked(work, settings, channel.present(speech, Final(text=sentence), to=to))
+            new, _ = self._clearing.checked(work, channel.present(speech, Final(text=sentence), to=to))
         if streamed is not None and new:
-            new, _ = self._checked(work, settings, channel.present_rest(tuple(n.part for n in new), message=streamed))
+            new, _ = self._clearing.checked(work, channel.present_rest(tuple(n.part for n in new), message=streamed))
         self._dispatcher.enqueue(
             await self._inbox.finish(work.event_id, new, outcome=outcome, now=self._clock()),
         )
@@ -387,136 +480,6 @@ class Worker:
                         result=outcome,
                     ),
                 )
-
-    def _checked(
-        self,
-        work: Work,
-        settings: ChannelPolicy,
-        parts: Sequence[Part],
-    ) -> tuple[list[NewPart], set[Withheld]]:
-        """The parts that may leave, on their way into the outbox, and why others may not.
-
-        The door looks again before each is sent.
-        """
-        place = work.place
-        channel = self._channels[place.destination.account]
-        new: list[NewPart] = []
-        kept: set[Withheld] = set()
-        for part in parts:
-            withheld = self._door.verdict(part, place, Basis.REQUEST, written_for=work.decision.audience)
-            if withheld is not None:
-                part_withheld(withheld.value)
-                kept.add(withheld)
-                continue
-            new.append(
-                NewPart(
-                    lane=channel.lane(part.destination),
-                    part=part,
-                    audience=work.decision.audience,
-                    basis=Basis.REQUEST,
-                    person=place.other_side,
-                    chat=place.chat.value,
-                    event_id=work.event_id,
-                    unclear=Resend.RESEND.value if channel.repeatable else settings.unclear_sends.value,
-                ),
-            )
-        return new, kept
-
-    # control commands and taps
-
-    async def _run_control(self, work: Work) -> None:
-        place = work.place
-        channel = self._channels[place.destination.account]
-        material = channel.material(work.reading)
-        to = _reply_to(work)
-        words = Words(self._language(work, material, self._door.settings(place)))
-        if work.reading.event.kind is Kind.TAP:
-            await self._tap(work, material, to, words)
-            return
-        if work.reading.event.kind is Kind.INVITE:  # never an introduction: the bot comes in, or not, and says nothing
-            accept = work.decision.reason is Reason.INVITE_ACCEPTED
-            following = channel.answer_invite(to=to, accept=accept)
-            new, _ = self._checked(work, self._door.settings(place), [] if following is None else [following])
-            self._dispatcher.enqueue(
-                await self._inbox.finish(work.event_id, new, outcome="control", now=self._clock()),
-            )
-            return
-        command = work.reading.event.command
-        if command is not None and command.name in STOPPING:
-            stopped = await self._stop(place, work.reading.event.sender)
-            notice = Notice.STOPPED if stopped else Notice.NOTHING_TO_STOP
-        else:
-            notice = Notice.COMMAND_NOT_HERE
-        parts = channel.present(Speech.SAFE_ERROR, Final(text=words.say(notice)), to=to)
-        new, _ = self._checked(work, self._door.settings(place), parts)
-        self._dispatcher.enqueue(
-            await self._inbox.finish(work.event_id, new, outcome="control", now=self._clock()),
-        )
-
-    async def _stop(self, place: Place, by: str | None) -> bool:
-        """Stop what runs and what waits in this conversation: people their own requests, operators all of them."""
-        conversation = str(place.destination)
-        person = self._policy().person(by)
-
-        def may(work: Work) -> bool:
-            if person is not None and person.operator:
-                return True
-            return by is not None and work.reading.event.sender == by
-
-        dropped = self._lanes.drop(conversation, may)
-        for work in dropped:
-            await self._inbox.finish(work.event_id, [], outcome="stopped", now=self._clock())
-        run = self._running.get(conversation)
-        if run is None or not may(run.work):
-            return bool(dropped)
-        run.task.cancel()
-        return True
-
-    async def _tap(self, work: Work, material: Material, to: Reply, words: Words) -> None:
-        """A button: its token says what it stands for; a token that we did not make for this place says nothing."""
-        channel = self._channels[to.destination.account]
-        event, tapped = work.reading.event, None
-        if material.tap_token is not None and work.reading.loose and event.message is not None:
-            tapped = await self._outbox.pressed(to.destination, event.message, material.tap_token)
-        elif material.tap_token is not None:
-            tapped = await self._outbox.tapped(to.destination.account, material.tap_token)
-        valid = tapped is not None and tapped.destination.room == to.destination.room
-        if material.tap_id is not None:
-            text = "" if valid else words.say(Notice.TAP_STALE)
-            answer = channel.answer_tap(material.tap_id, text, to=to)
-            if answer is not None:
-                await self._dispatcher.show(answer, work.place, written_for=work.decision.audience)
-        if not valid or tapped is None:
-            await self._inbox.finish(work.event_id, [], outcome="control", now=self._clock())
-            return
-        self._taps[work.event_id] = tapped.value
-        self._lanes.push(str(work.place.destination), work)
-
-
-class _Files:
-    """The files of one request (see :class:`bot.ports.agent.Files`)."""
-
-    def __init__(self, channel: Channel, attachments: Sequence[Attachment], limit_bytes: int) -> None:
-        self._channel = channel
-        self._attachments = frozenset(attachments)
-        self._limit_bytes = limit_bytes
-
-    async def read(self, attachment: Attachment) -> bytes:
-        """Fetch one file of this request."""
-        if attachment not in self._attachments:
-            raise ChannelError("the file does not belong to this request")
-        if attachment.size is not None and attachment.size > self._limit_bytes:
-            raise ChannelError("the file is too large")
-        return await self._channel.fetch(attachment, limit_bytes=self._limit_bytes)
-
-
-_UNANSWERABLE = frozenset({Kind.TAP, Kind.INVITE})
-"""What is no message that could be replied to."""
-
-
-def _reply_to(work: Work) -> Reply:
-    event = work.reading.event
-    return Reply(destination=event.destination, message=None if event.kind in _UNANSWERABLE else event.message)
 
 
 def _request_id(work: Work) -> str:

@@ -85,9 +85,9 @@ class SqlOutbox:
 def _tapped(account: str, rows: Sequence[tuple[Any, ...]]) -> Tapped | None:
     if not rows:
         return None
-    value, label, channel, thread, event_id = rows[0]
+    value, label, channel, thread, event_id, part_id = rows[0]
     destination = destination_of(account, channel, thread)
-    return Tapped(value=value, label=label, destination=destination, event_id=event_id)
+    return Tapped(value=value, label=label, destination=destination, event_id=event_id, part_id=part_id)
 
 
 def _put(tx: Transaction, payloads: Sequence[tuple[Sequence[NewPart], int]]) -> list[list[Waiting]]:
@@ -151,6 +151,7 @@ def _end(tx: Transaction, payloads: Sequence[Ended]) -> list[None]:
         if not tx.advance(sql.END[state], values):
             raise _not_there(tx, payloads[0][0], "ended", state)
     tx.executemany(sql.ADD_RECEIPT, receipts)
+    tx.executemany(sql.FORGET_LINK, [(part,) for _, _, part in steps[OutboxState.DELIVERED]])
     return [None] * len(payloads)
 
 

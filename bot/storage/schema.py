@@ -259,6 +259,57 @@ meta: Final = Table(
     CheckConstraint("length(name) > 0", name="name"),
 )
 
+questions: Final = Table(
+    "questions",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("agent", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("token", Text, nullable=False),  # SHA-256 of the token in the link, hexadecimal
+    Column("account", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("thread", Text),
+    Column("chat", Text, nullable=False),
+    Column("person", Text),
+    Column("asker", Text),
+    Column("event_id", _ID),
+    Column("who", Text, nullable=False),
+    Column("important", Boolean, nullable=False),
+    Column("language", Text, nullable=False),
+    Column("timezone", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("asked_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("closed_at", BigInteger),
+    Column("answered_by", Text),
+    Column("way", Text),
+    Column("document", LargeBinary),  # question, schema, answer: words, with a retention
+    UniqueConstraint("agent", "key"),
+    UniqueConstraint("token"),
+    sqlite_with_rowid=False,
+)
+Index(
+    "ix_questions_pending",
+    questions.c.expires_at,
+    sqlite_where=text("closed_at IS NULL"),
+    postgresql_where=text("closed_at IS NULL"),
+)
+Index(
+    "ix_questions_contents",
+    questions.c.closed_at,
+    sqlite_where=text("document IS NOT NULL AND closed_at IS NOT NULL"),
+    postgresql_where=text("document IS NOT NULL AND closed_at IS NOT NULL"),
+)
+
+question_parts: Final = Table(  # the parts of the outbox that show a question
+    "question_parts",
+    metadata,
+    Column("part_id", _ID, ForeignKey("outbox.id"), primary_key=True, autoincrement=False),
+    Column("question_id", Text, ForeignKey("questions.id"), nullable=False),
+)
+Index("ix_question_parts_question_id", question_parts.c.question_id)
+
 chat_messages: Final = Table(
     "chat_messages",
     metadata,

@@ -35,6 +35,7 @@ from bot.storage.schema import (
     observations,
     outbox,
     outbox_files,
+    question_parts,
     receipts,
 )
 from bot.storage.states import INBOX, OUTBOX, sources
@@ -442,6 +443,17 @@ def _receipt() -> Insert:
     )
 
 
+FORGET_LINK: Final = (
+    compiled(  # FORM-6: a question's card holds its link, which is the access; its words are kept elsewhere
+        update(outbox)
+        .where(
+            outbox.c.id == _value("part"),
+            exists(select(question_parts.c.part_id).where(question_parts.c.part_id == outbox.c.id)),
+        )
+        .values(payload=null(), text=null()),
+        "part",
+    )
+)
 ADD_RECEIPT: Final = compiled(_receipt(), "message", "now", "part")
 WROTE: Final = compiled(
     select(receipts.c.part_id).where(
@@ -453,8 +465,16 @@ WROTE: Final = compiled(
     "channel",
     "message",
 )
+_TAPPED: Final = (
+    buttons.c.value,
+    buttons.c.label,
+    buttons.c.channel,
+    buttons.c.thread,
+    buttons.c.event_id,
+    buttons.c.part_id,
+)
 TAPPED: Final = compiled(
-    select(buttons.c.value, buttons.c.label, buttons.c.channel, buttons.c.thread, buttons.c.event_id).where(
+    select(*_TAPPED).where(
         buttons.c.account == _value("account"),
         buttons.c.token == _value("token"),
     ),
@@ -462,7 +482,7 @@ TAPPED: Final = compiled(
     "token",
 )
 PRESSED: Final = compiled(
-    select(buttons.c.value, buttons.c.label, buttons.c.channel, buttons.c.thread, buttons.c.event_id)
+    select(*_TAPPED)
     .select_from(receipts.join(buttons, buttons.c.part_id == receipts.c.part_id))
     .where(
         receipts.c.account == _value("account"),

@@ -22,6 +22,7 @@ from bot.storage.inbox import SqlInbox
 from bot.storage.ledger import JournalReader, SqlJournal
 from bot.storage.outbox import SqlOutbox
 from bot.storage.overview import SqlOverview
+from bot.storage.questions import SqlQuestions
 from bot.storage.reader import Reader
 from bot.storage.state import SqlState
 from bot.storage.writer import Writer
@@ -36,6 +37,7 @@ class Store:
     overview: SqlOverview
     journal: SqlJournal
     state: SqlState
+    questions: SqlQuestions
     _writer: Writer
     _readers: tuple[Reader, ...]
     _lock: Lock
@@ -76,6 +78,7 @@ class Store:
             overview=SqlOverview(walks),
             journal=SqlJournal(writer, walks),
             state=SqlState(writer, points),
+            questions=SqlQuestions(writer, points),
             _writer=writer,
             _readers=tuple(readers),
             _lock=lock,

@@ -49,6 +49,7 @@ REASONS: Final[dict[Reason, str]] = {
     Reason.OPEN_QUESTION: "The policy lets the bot answer open questions in this trusted channel.",
     Reason.OPERATOR_MESSAGE: "The policy lets the bot answer operators in this trusted channel.",
     Reason.TAP: "Somebody pressed a button under a message of the bot.",
+    Reason.ANSWER: "The message answers a question of the bot.",
     Reason.INVITE_ACCEPTED: "The policy lets the bot follow this invite.",
     Reason.INVITE_DECLINED: "The policy does not let the bot follow this invite, and has it declined.",
     Reason.IDENTITY_UNKNOWN: "The bot does not know its own name yet, so nothing can be addressed to it.",

@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import secrets
 import signal
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -18,6 +19,8 @@ from bot.model.errors import ConfigError
 from bot.observability.health import Health
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel
+from bot.questions.links import Links
+from bot.questions.room import QuestionRoom
 from bot.runtime.daemon import Crew, Daemon, Sweeper
 from bot.runtime.gateway import Gateway
 from bot.runtime.inforce import PolicyInForce
@@ -55,6 +58,7 @@ def assemble(
     sweepers: Sequence[Sweeper] = (),
     services: Sequence[Service] = (),
     stop: asyncio.Event | None = None,
+    links: Links | None = None,
 ) -> Daemon:
     """Put a daemon together.
 
@@ -71,6 +75,7 @@ def assemble(
         sweepers: what else erases contents that have been kept long enough.
         services: further things that run as long as the daemon does.
         stop: ends the daemon when it is set.
+        links: of the pages of questions; None: questions have no pages.
     """
     by_account = {channel.account: channel for channel in channels}
     rulings = Rulings() if rulings is None else rulings
@@ -81,6 +86,15 @@ def assemble(
         door=door,
         clock=clock,
         observer=lambda waiting, state, code: daemon.sent(waiting, state, code),  # noqa: PLW0108 - the daemon comes later
+    )
+    questions = QuestionRoom(
+        store=store.questions,
+        policy=policy,
+        channels=by_account,
+        dispatcher=dispatcher,
+        door=door,
+        links=Links(secrets.token_bytes(32), None) if links is None else links,
+        clock=clock,
     )
     reports = Reports(
         policy=policy,
@@ -102,6 +116,7 @@ def assemble(
         reports=reports,
         rulings=rulings,
         clock=clock,
+        questions=questions,
     )
     gateway = Gateway(
         policy=policy,
@@ -112,12 +127,13 @@ def assemble(
         reports=reports,
         rulings=rulings,
         clock=clock,
+        questions=questions,
     )
     daemon = Daemon(
         Crew(
             policy=policy,
             overview=store.overview,
-            sweepers=(*sweepers, store.inbox.sweep),
+            sweepers=(*sweepers, store.inbox.sweep, store.questions.sweep),
             channels=by_account,
             agents=tuple(agents.values()),
             gateway=gateway,
@@ -127,7 +143,7 @@ def assemble(
             health=Health() if health is None else health,
             clock=clock,
             contents_retention=contents_retention,
-            services=services,
+            services=(*services, questions.run),
         ),
         stop=stop,
     )

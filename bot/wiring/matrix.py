@@ -105,9 +105,9 @@ async def matrix_setup(config: Config, user_id: str | None) -> Sequence[MatrixCh
     async with _account(config, user_id) as (api, credentials, bot):
         checks.append(MatrixCheck(name="login", ok=True, detail=f"device {credentials.device_id}"))
         device, signed = await _standing(api, credentials, config, bot)
-        missing = isinstance(signed, Unsigned) and signed.why in (Why.DEVICE_MISSING, Why.DEVICE_DIFFERS)
-        detail = f"fingerprint {device.fingerprint}"
-        checks.append(MatrixCheck(name="keys", ok=not missing, detail=detail, mend=signed.mend if missing else None))
+        lost = isinstance(signed, Unsigned) and signed.why in (Why.DEVICE_MISSING, Why.DEVICE_DIFFERS)
+        mend = signed.mend if isinstance(signed, Unsigned) and lost else None
+        checks.append(MatrixCheck(name="keys", ok=not lost, detail=f"fingerprint {device.fingerprint}", mend=mend))
         if isinstance(signed, Unsigned):
             checks.append(MatrixCheck(name="cross-signing", ok=False, detail=signed.why.value, mend=signed.mend))
         else:

@@ -101,7 +101,7 @@ def _facts(then: Room, now: Room | None) -> dict[str, Any]:
         "room_version": now.version,  # it never changes; before the first answer it is not known
         "encrypted": then.encrypted or now.encrypted,
         "members": max(then.members, now.members),
-        "direct": then.direct,
+        "direct": then.direct and (now.membership != "join" or now.is_direct),
     }
 
 

@@ -23,7 +23,7 @@ from bot.channels.matrix.limits import Limits
 from bot.channels.matrix.login import SoftLogoutError, UnreachableError, check
 from bot.channels.matrix.material import material_of
 from bot.channels.matrix.rooms import Rooms
-from bot.channels.matrix.sending import Sender
+from bot.channels.matrix.sending import NOBODY, Readers, Sender
 from bot.model.clearance import Clearance
 from bot.model.errors import ChannelError
 from bot.model.inbound import Material, Reading, Stored
@@ -43,6 +43,7 @@ log = get_logger(__name__)
 FIND_S: Final = 5.0
 """A decision waits no longer for the author of another message."""
 _FIND_PAUSE_S: Final = 0.5
+_SILENT_S: Final = 10.0
 _ABSENT_S: Final = 1.0
 _REMEMBERED: Final = 512
 _RETRY_FIRST_S: Final = 1.0
@@ -119,7 +120,8 @@ class MatrixChannel:
         self._connection: _Connection | None = None
         self._entered = asyncio.Event()
         self._token_over = False
-        self._seen: OrderedDict[tuple[str, str], Mapping[str, Any]] = OrderedDict()
+        self._found: OrderedDict[tuple[str, str], Found] = OrderedDict()
+        self._silent_until = 0.0
 
     def __repr__(self) -> str:
         return f"MatrixChannel({self.account})"
@@ -237,11 +239,16 @@ class MatrixChannel:
             clock=self._clock,
             wait_s=self._wait_s,
         )
-        return _Connection(api=api, encryption=encryption, intake=intake, sender=Sender(api, encryption, self._limits, member=self._member))
+        sender = Sender(api, encryption, self._limits, member=self._member, readers=self._readers)
+        return _Connection(api=api, encryption=encryption, intake=intake, sender=sender)
 
     def _member(self, room_id: str) -> bool | None:
         room = self._rooms.get(room_id)
         return None if room is None else room.membership == "join"
+
+    def _readers(self, room_id: str) -> Readers:
+        room = self._rooms.get(room_id)
+        return NOBODY if room is None else (room.joined, room.invited)
 
     def _open_keys(self, credentials: Credentials) -> Encryption:
         return Encryption.open(user_id=self._user_id, device_id=credentials.device_id, folder=self._folder)
@@ -262,25 +269,37 @@ class MatrixChannel:
         """What a request is made of."""
         return material_of(reading)
 
+    @property
+    def keyboards(self) -> bool:
+        """There are no buttons: signs under a message stay as they are."""
+        return False
+
     def chat(self, destination: Destination, was: Chat) -> Chat:
         """PART-16: a direct chat was made as one and has exactly two members, now as then."""
         if was is not Chat.DIRECT or not self._ready:  # until rooms are known nothing leaves: see _Absent
             return was
         room = self._rooms.get(destination.channel)
-        if room is None or room.membership == "leave" or not room.direct or room.members != 2:
+        if room is None or room.membership == "leave" or not room.between_two:
             return Chat.GROUP
         return Chat.DIRECT
 
     async def find(self, destination: Destination, message: str) -> Found | None:
         """Ask for one event; its sender and its thread are read, nothing else (PART-1)."""
-        event = await self._event(destination.channel, message)
+        place = (destination.channel, message)
+        known = self._found.get(place)
+        if known is not None:
+            return known
+        event = await self._event(*place)
         sender = None if event is None else event.get("sender")
-        if event is None or not isinstance(sender, str):
+        if event is None or not facts.is_user_id(sender) or facts.is_edit(event):  # nobody changes or answers an edit
             return None
-        return Found(sender=sender, thread=facts.thread_of(event))
+        self._found[place] = found = Found(sender=str(sender), thread=facts.thread_of(event))
+        while len(self._found) > _REMEMBERED:
+            self._found.popitem(last=False)
+        return found
 
     async def quoted(self, reading: Reading) -> ContextItem | None:
-        """The words that are replied to; they come from the same room as the reply (PROMPT-3)."""
+        """The words that are replied to, as they stand now; they come from the room of the reply (PROMPT-3)."""
         reply, place, connection = reading.event.reply, reading.event.destination, self._connection
         if reply is None or connection is None:
             return None
@@ -299,21 +318,19 @@ class MatrixChannel:
         return ContextItem(kind="quoted", text=said.text, sender=said.sender, at=said.sent_at)
 
     async def _event(self, room: str, event_id: str) -> Mapping[str, Any] | None:
-        """One event of a room; kept for a while. None where it can't be had within a few seconds."""
-        known = self._seen.get((room, event_id))
-        if known is not None:
-            return known
+        """One event of a room. None where it can't be had within a few seconds; then nothing is asked for a while."""
+        now = asyncio.get_running_loop().time
+        if now() < self._silent_until:
+            return None
         try:
             async with asyncio.timeout(FIND_S):
                 event = await self._ask_for(room, event_id)
         except TimeoutError:
+            self._silent_until = now() + _SILENT_S
             return None
         if event is None or event.get("event_id") != event_id or event.get("room_id", room) != room:
             return None
-        self._seen[room, event_id] = event = {**event, "room_id": room}
-        while len(self._seen) > _REMEMBERED:
-            self._seen.popitem(last=False)
-        return event
+        return {**event, "room_id": room}
 
     async def _ask_for(self, room: str, event_id: str) -> Mapping[str, Any] | None:
         while True:
@@ -388,8 +405,12 @@ class MatrixChannel:
 
     @property
     def _ready(self) -> bool:
-        """Whether the rooms and their members are known in this process: a whole answer was taken in."""
-        return self._connection is not None and self._rooms.known
+        """Whether the rooms and their members are known as they are now.
+
+        Who reads a room, and whether it is encrypted, may have changed while the account was logged out or its server
+        away; so nothing leaves before an answer to sync has been taken in again.
+        """
+        return self._connection is not None and self._connection.intake.state == "ok"
 
     async def fetch(self, attachment: Attachment, *, limit_bytes: int) -> bytes:
         """Fetch a file, and decrypt it where it came encrypted.

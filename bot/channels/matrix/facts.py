@@ -21,6 +21,7 @@ from bot.channels.matrix.identifiers import (
     account,
     event_id,
     is_event_id,
+    is_user_id,
     nowhere,
     place,
 )
@@ -28,7 +29,7 @@ from bot.channels.matrix.relations import Relation, relation_of
 from bot.model.inbound import Migration, Reading
 from policy.event import Author, Chat, Event, Kind, Origin, Reply
 
-__all__ = ["PLATFORM", "UNREADABLE", "malformed", "read", "room_id_of", "thread_of"]
+__all__ = ["PLATFORM", "UNREADABLE", "is_edit", "is_user_id", "malformed", "read", "room_id_of", "thread_of"]
 
 Native = Mapping[str, Any]
 Decrypt = Callable[[Native], Native | None]
@@ -138,6 +139,13 @@ def room_id_of(envelope: Native) -> Any:
         if isinstance(found, Mapping) and found.get("room_id") is not None:
             return found["room_id"]
     return None
+
+
+def is_edit(event: Native) -> bool:
+    """Whether a raw event changes another; encrypted ones say it outside as well."""
+    content = event.get("content")
+    relates = content.get("m.relates_to") if isinstance(content, Mapping) else None
+    return isinstance(relates, Mapping) and relates.get("rel_type") == "m.replace"
 
 
 def thread_of(event: Native) -> str | None:

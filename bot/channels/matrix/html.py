@@ -19,6 +19,7 @@ from markdown_it.utils import OptionsDict
 
 from bot.channels import markdown
 from bot.channels.markdown import HarmlessRenderer, image_words, readable
+from forms.card import FieldRow
 
 _UNSEEN: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 _LANGUAGE: Final = re.compile(r"[A-Za-z0-9_+#.-]{1,32}")
@@ -92,11 +93,56 @@ def card(title: str, rows: Iterable[tuple[str, str]], choices: Iterable[tuple[st
     listed = "\n".join(f"{sign} {label}" for sign, label in offered)
     markup = f"<p><strong>{_escaped(title)}</strong></p>" if title else ""
     if named:
-        cells = (f"<tr><th>{_escaped(name)}</th><td>{_escaped(value)}</td></tr>" for name, value in named)
+        cells = (
+            f"<tr><td><strong>{_escaped(name)}</strong></td><td>{_escaped(value)}</td></tr>" for name, value in named
+        )
         markup += f"<table><tbody>{''.join(cells)}</tbody></table>"
     if listed:
         markup += f"<p>{_escaped(listed)}</p>"
     return Shown(body="\n\n".join(piece for piece in (body, listed) if piece), html=markup)
+
+
+def fields(rows: Iterable[FieldRow], columns: Iterable[str] | None) -> Shown:
+    """What is asked, as a table of field, format, required and answer; a column in which nothing stands is left out.
+
+    Args:
+        rows: whose words are no markup.
+        columns: the heads of the table; None: it has none.
+    """
+    listed = list(rows)
+    cells = [(row.title, row.hint, row.required, row.value) for row in listed]
+    used = [index for index in range(4) if index == 0 or any(row[index].strip() for row in cells)]
+    heads = [] if columns is None else [tuple(columns)]
+    lines = [
+        "".join(_cell(row[index], strong=number < len(heads) or index == 0) for index in used)
+        for number, row in enumerate([*heads, *cells])
+    ]
+    markup = "".join(f"<tr>{line}</tr>" for line in lines)
+    return Shown(body="\n".join(map(_field_words, listed)), html=f"<table><tbody>{markup}</tbody></table>")
+
+
+def _cell(words: str, *, strong: bool) -> str:
+    written = _escaped(words)
+    return f"<td><strong>{written}</strong></td>" if strong else f"<td>{written}</td>"
+
+
+def _field_words(row: FieldRow) -> str:
+    """One field without a table: name and mark, what it takes, what is filled in."""
+    name = f"{row.title} ({row.required})" if row.required else row.title
+    if not row.hint:
+        return f"{name}: {row.value}" if row.value else name
+    hint = f"\n{row.hint}" if "\n" in row.hint else f" {row.hint}"
+    return f"{name}:{hint}\n→ {row.value}" if row.value else f"{name}:{hint}"
+
+
+def code(text: str) -> Shown:
+    """Lines to copy, as they are."""
+    return Shown(body=f"```\n{text}\n```", html=f"<pre><code>{html.escape(text)}</code></pre>")
+
+
+def link(label: str, url: str) -> Shown:
+    """A link, which says where it leads where it can't be one."""
+    return Shown(body=f"{label}: {url}", html=f'<p><a href="{html.escape(url)}">{_escaped(label)}</a></p>')
 
 
 def joined(above: Shown, under: Shown) -> Shown:

@@ -19,7 +19,7 @@ import orjson
 from bot.channels.matrix.arrivals import INVITE, arrivals_of, invite_names
 from bot.channels.matrix.backfill import Backfill
 from bot.channels.matrix.client import CallError, Endpoint, MatrixApi, RefusedError
-from bot.channels.matrix.login import SoftLogoutError, _verdict
+from bot.channels.matrix.login import SoftLogoutError, verdict
 from bot.channels.matrix.rooms import Rooms
 from bot.channels.matrix.roomstate import STATE_TYPES, is_id
 from bot.model.errors import ChannelError, StoreError
@@ -278,13 +278,13 @@ class Intake:
         return None
 
     def _stop_if_logged_out(self, error: CallError) -> None:
-        verdict = _verdict(error) if isinstance(error, RefusedError) else None
-        if verdict is None and isinstance(error, RefusedError) and error.status == 401:
-            verdict = ChannelError("the homeserver does not accept the access token (401). Run `discreet matrix login`")
-        if verdict is not None:
+        found = verdict(error) if isinstance(error, RefusedError) else None
+        if found is None and isinstance(error, RefusedError) and error.status == 401:
+            found = ChannelError("the homeserver does not accept the access token (401). Run `discreet matrix login`")
+        if found is not None:
             self.state = "logged_out"
-            log.error("intake_stopped", soft=isinstance(verdict, SoftLogoutError))
-            raise verdict
+            log.error("intake_stopped", soft=isinstance(found, SoftLogoutError))
+            raise found
 
     def _doubt(self, error: RefusedError) -> None:
         """A server that has forgotten our place in the stream says so, each in its own way."""

@@ -158,10 +158,10 @@ async def check(api: MatrixApi, credentials: Credentials) -> None:
     else:
         _expect(me, credentials.user_id, credentials.device_id)
         return
-    raise _verdict(refusal) or refusal
+    raise verdict(refusal) or refusal
 
 
-def _verdict(refusal: RefusedError) -> ChannelError | None:
+def verdict(refusal: RefusedError) -> ChannelError | None:
     """What a refusal says about the token; None: nothing."""
     match refusal.errcode:
         case "M_USER_LOCKED" | "M_USER_SUSPENDED":
@@ -205,9 +205,9 @@ async def _device_of(api: MatrixApi, user_id: str, device_id: str | None) -> str
     else:
         return _expect(me, user_id, device_id)
     if isinstance(failure, RefusedError):
-        verdict = _verdict(failure)
-        if verdict is not None:
-            raise ChannelError(str(verdict))  # a token that has only just been given is plainly wrong
+        found = verdict(failure)
+        if found is not None:
+            raise ChannelError(str(found))  # a token that has only just been given is plainly wrong
     raise _explained(api, failure)
 
 
@@ -244,9 +244,9 @@ async def _with_password(
     else:
         return await _accepted(api, answer, user_id, device_id)
     if isinstance(failure, RefusedError):
-        verdict = _verdict(failure)
-        if verdict is not None:
-            raise verdict
+        found = verdict(failure)
+        if found is not None:
+            raise found
         if failure.status == HTTPStatus.FORBIDDEN:
             raise ChannelError(f"the homeserver does not accept this password for {user_id}. Check both and try again")
     raise _explained(api, failure)

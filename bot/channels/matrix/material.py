@@ -32,7 +32,7 @@ def material_of(reading: Reading) -> Material:
         return Material()
     event, room = _tree(envelope, "event"), _tree(envelope, "room")
     sender_name, channel_title = _sender_name(envelope, room, event), _text(room, "name")
-    if kind is Kind.REACTION:
+    if kind in (Kind.REACTION, Kind.TAP):  # a tap is a reaction that has been found to be one
         key = _text(_tree(_tree(event, "content"), "m.relates_to"), "key")
         return Material(sender_name=sender_name, channel_title=channel_title, tap_token=key or None)
     return Material(

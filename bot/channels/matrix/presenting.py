@@ -2,25 +2,26 @@
 
 Files come first, one event each; the words stand under the first of them if they fit, else they follow. Matrix has no
 buttons: a card lists its choices, each with a sign, and the sender puts the signs under the message as reactions, so
-that a choice is one tap. What a choice stands for never leaves.
+that a choice is one tap. What a choice stands for never leaves. Choices that only change the card are not offered: a
+message does not change under the signs that stand below it. A link stands under the card as a link.
 """
 
 import re
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, Final
 
 from bot.channels.filenames import media_type, visible_name
-from bot.channels.matrix.html import Shown, joined, mended
+from bot.channels.matrix.html import Shown, code, joined, link, mended, verbatim
 from bot.channels.matrix.payload import HTML, Content, decode, edit_of, encode, marked
 from bot.channels.matrix.pictures import extent
-from bot.channels.matrix.splitting import fits, split_card, split_words
+from bot.channels.matrix.splitting import fits, split_card, split_fields, split_text, split_words
 from bot.model.output import Final as Answer
 from bot.model.output import OutFile
 from bot.model.part import Action, ButtonToken, Part
 from bot.ports.channel import Reply
-from forms.card import Button, Card
+from forms.card import Card, FieldRow
 from policy.blank import is_blank
 from policy.boundary import Speech
 from policy.ruleset import Streaming
@@ -45,7 +46,7 @@ def present(speech: Speech, answer: Answer, *, to: Reply, tokens: Tokens = new_t
     card = answer.card
     pieces = [piece for piece in split_words(answer.text) if not is_blank(piece.text)]
     caption = pieces.pop() if answer.files and card is None and len(pieces) == 1 else None
-    choices = _choices(card.buttons if card is not None else (), tokens)
+    choices = _choices(card, tokens)
     if card is not None:
         pieces = _with_card(pieces, card, choices)
     if not pieces and not answer.files:
@@ -184,7 +185,9 @@ def _message_type(kind: str) -> str:
 # cards
 
 
-def _choices(buttons: Sequence[Button], tokens: Tokens) -> tuple[ButtonToken, ...]:
+def _choices(card: Card | None, tokens: Tokens) -> tuple[ButtonToken, ...]:
+    if card is None or card.stepwise:
+        return ()
     return tuple(
         ButtonToken(
             token=tokens(),
@@ -192,20 +195,45 @@ def _choices(buttons: Sequence[Button], tokens: Tokens) -> tuple[ButtonToken, ..
             value=button.value,
             key=KEYCAPS[index] if index < len(KEYCAPS) else f"{index + 1}.",
         )
-        for index, button in enumerate(buttons)
+        for index, button in enumerate(button for button in card.buttons if not button.url)
     )
 
 
 def _with_card(pieces: list[Shown], card: Card, choices: tuple[ButtonToken, ...]) -> list[Shown]:
-    """The card under the words: in the same message if it fits."""
-    rows = [(mended(name), mended(value)) for name, value in card.rows]
-    listed = [(choice.key, _SPACE.sub(" ", mended(choice.label)).strip()) for choice in choices]
-    first, *more = split_card(mended(card.title), rows, listed)
-    if is_blank(first.body):
-        return pieces
-    if pieces and fits(both := joined(pieces[-1], first)):
-        return [*pieces[:-1], both, *more]
-    return [*pieces, first, *more]
+    """The card under the words, in the same message as far as it fits; the choices are in the last."""
+    whole = list(pieces)
+    for block in _blocks(card, choices):
+        if is_blank(block.body):
+            continue
+        if whole and fits(both := joined(whole[-1], block)):
+            whole[-1] = both
+        else:
+            whole.append(block)
+    return whole
+
+
+def _blocks(card: Card, choices: tuple[ButtonToken, ...]) -> Iterator[Shown]:
+    """Title and rows, what is asked, lines to copy, small print, links, choices."""
+    yield from split_card(mended(card.title), [(mended(name), mended(value)) for name, value in card.rows], ())
+    if card.fields:
+        yield from split_fields([_mended_row(row) for row in card.fields], card.columns)
+    if not is_blank(card.example):
+        yield from split_text(mended(card.example), code)
+    yield from split_text(mended(card.note), verbatim)
+    for button in card.buttons:
+        if button.url:
+            yield link(_label(button.label), mended(button.url))
+    yield from split_card("", (), [(choice.key, _label(choice.label)) for choice in choices])
+
+
+def _label(label: str) -> str:
+    return _SPACE.sub(" ", mended(label)).strip()
+
+
+def _mended_row(row: FieldRow) -> FieldRow:
+    return FieldRow(
+        title=mended(row.title), hint=mended(row.hint), required=mended(row.required), value=mended(row.value)
+    )
 
 
 def _seeded(part: Part, choices: tuple[ButtonToken, ...]) -> bytes:

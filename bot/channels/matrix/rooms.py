@@ -31,6 +31,7 @@ Snapshot = tuple[bool, Mapping[str, "Room"]]
 
 _JOINED: Final = "joined"
 _DIRECT: Final = "direct"
+_CROWD: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -95,14 +96,15 @@ class Rooms:
             if prefix == _JOINED:
                 self._rooms[room_id] = replace(room, membership="join")
             elif prefix == _DIRECT:
-                self._rooms[room_id] = replace(room, direct=True)
+                partner = kept[name]
+                self._rooms[room_id] = replace(room, direct=True, partner=partner if is_id(partner, "@") else None)
 
     def kept(self, room_id: str) -> dict[str, str | None]:
         """What is to be kept of a room, by name; None: nothing."""
         room = self._rooms.get(room_id)
         joined = room is not None and room.membership == "join"
-        direct = room is not None and room.direct
-        return {f"{_JOINED}:{room_id}": "1" if joined else None, f"{_DIRECT}:{room_id}": "1" if direct else None}
+        direct = None if room is None or not room.direct else room.partner or "1"
+        return {f"{_JOINED}:{room_id}": "1" if joined else None, f"{_DIRECT}:{room_id}": direct}
 
     def snapshot(self) -> Snapshot:
         """All that is known now, for :meth:`restore`."""
@@ -164,19 +166,21 @@ class Rooms:
             nobody: frozenset[str] = frozenset()
             room = replace(room, membership="join", joined=nobody, invited=nobody)
         seen: list[Seen] = []
+        crowd: list[Any] = []
         for event in gap:
             if present and self._own(event) == "join" and not _renamed(event):
                 seen = [replace(one, history=True) for one in seen]  # the server went back further than it was asked
-            room, present = self._step(room, event, present=present)
+            room, present = self._step(room, event, crowd, present=present)
             seen.append(Seen(room=room, event=event, history=first or not present, via="gap"))
         state = _events(block, "state")
-        room = self._changed(room, state)
+        room = self._changed(self._changed(room, crowd), state)
+        crowd.clear()
         for event in state:
             present = self._presence(event, present=present)
         for event in _events(block, "timeline"):
-            room, present = self._step(room, event, present=present)
+            room, present = self._step(room, event, crowd, present=present)
             seen.append(Seen(room=room, event=event, history=first or not present, via="sync"))
-        self._rooms[room_id] = room
+        self._rooms[room_id] = self._changed(room, crowd)
         return seen
 
     def _left(self, room_id: str, block: Mapping[str, Any], *, first: bool) -> list[Seen]:
@@ -186,10 +190,12 @@ class Rooms:
         if room.membership == "join" and not first:
             room = self._changed(room, _events(block, "state"))
             for event in _events(block, "timeline"):
-                room, _ = self._step(room, event, present=False)
+                room, _ = self._step(room, event, [], present=False)
                 seen.append(Seen(room=room, event=event, history=True, via="sync"))
         nobody: frozenset[str] = frozenset()
-        self._rooms[room_id] = replace(room, membership="leave", direct=False, joined=nobody, invited=nobody)
+        self._rooms[room_id] = replace(
+            room, membership="leave", direct=False, partner=None, joined=nobody, invited=nobody
+        )
         return seen
 
     def _invited(self, room_id: str, block: Mapping[str, Any]) -> Seen:
@@ -200,9 +206,16 @@ class Rooms:
         self._rooms[room_id] = room
         return Seen(room=room, event=own, history=False, via="invite")
 
-    def _step(self, room: Room, event: Any, *, present: bool) -> tuple[Room, bool]:
-        """The room and the bot's presence after one event of a timeline."""
+    def _step(self, room: Room, event: Any, crowd: list[Any], *, present: bool) -> tuple[Room, bool]:
+        """The room and the bot's presence after one event of a timeline.
+
+        Who comes and goes in a crowd is put into ``crowd``, to be counted at once later: one by one, somebody could
+        keep the bot busy with nothing but that. Until then it stays a crowd, which is no direct chat.
+        """
         if not is_state(event):
+            return room, present
+        if room.members > _CROWD and event["type"] == "m.room.member" and event["state_key"] != self._user_id:
+            crowd.append(event)
             return room, present
         return self._changed(room, (event,)), self._presence(event, present=present)
 

@@ -38,6 +38,7 @@ class Room:
         joined: user ids, the bot's own among them.
         invited: user ids.
         direct: the bot's own invite said that this is a direct chat; that two are in it must hold beside (PART-16).
+        partner: user id of the one for whom it was made so; nobody who comes in their place takes it over.
         replacement: id of the room that a tombstone names.
         predecessor: id of the room that this one says to follow.
         membership: of the bot.
@@ -50,6 +51,7 @@ class Room:
     joined: frozenset[str] = field(default=frozenset(), repr=False)
     invited: frozenset[str] = field(default=frozenset(), repr=False)
     direct: bool = False
+    partner: str | None = field(default=None, repr=False)
     replacement: str | None = None
     predecessor: str | None = None
     membership: Membership = "leave"
@@ -57,12 +59,19 @@ class Room:
     @property
     def members(self) -> int:
         """How many are in it or asked into it, the bot among them."""
-        return len(self.joined | self.invited)
+        return len(self.joined) + len(self.invited)  # nobody is both
 
     @property
     def is_direct(self) -> bool:
-        """Whether it is a conversation with exactly one person (PART-16)."""
-        return self.membership == "join" and self.direct and self.members == 2  # the bot and the person
+        """Whether it is a conversation with exactly one person, the one with whom it began (PART-16)."""
+        return self.membership == "join" and self.between_two
+
+    @property
+    def between_two(self) -> bool:
+        """The same, also where the bot is still asked in."""
+        if not self.direct or self.members != 2:
+            return False
+        return self.partner in self.joined or self.partner in self.invited
 
 
 def changed(room: Room, events: Iterable[Any], *, user_id: str) -> Room:
@@ -94,12 +103,13 @@ def changed(room: Room, events: Iterable[Any], *, user_id: str) -> Room:
                 invited.add(key)
             if key == user_id:
                 direct = _directness(membership, event)
-                news |= {} if direct is None else {"direct": direct}
+                if direct is not None:
+                    news |= {"direct": direct, "partner": _inviter(membership, event, user_id)}
         elif key == "":
             news.update(_fact(room, kind, content, news))
     if joined is not None and invited is not None:
         news |= {"joined": frozenset(joined), "invited": frozenset(invited)}
-    return replace(room, **news) if news else room
+    return _paired(replace(room, **news), user_id) if news else room
 
 
 def own_membership(event: Any, *, user_id: str) -> str | None:
@@ -161,6 +171,20 @@ def _directness(membership: str, event: Mapping[str, Any]) -> bool | None:
             before = object_of(object_of(event.get("unsigned")).get("prev_content"))
             return before.get("is_direct") is True if before.get("membership") == "invite" else None
     return False
+
+
+def _inviter(membership: str, event: Mapping[str, Any], user_id: str) -> str | None:
+    """Who asked the bot in; None: the event does not say."""
+    found = event.get("sender") if membership == "invite" else object_of(event.get("unsigned")).get("prev_sender")
+    return found if is_id(found, "@") and found != user_id else None
+
+
+def _paired(room: Room, user_id: str) -> Room:
+    """The room with its partner, where nothing but the members tells who that is."""
+    if not room.direct or room.partner is not None or room.members > 2:
+        return room
+    others = (room.joined | room.invited) - {user_id}
+    return replace(room, partner=next(iter(others))) if len(others) == 1 else room
 
 
 def _name(value: Any) -> str | None:

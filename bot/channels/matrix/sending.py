@@ -41,8 +41,17 @@ _UNKNOWN_SIZE: Final = -1
 _KEPT_UPLOADS: Final = 64
 
 
-def _unknown(_room: str) -> bool | None:
-    return None
+Readers = tuple[frozenset[str], frozenset[str]]
+"""Of a room: ids of the joined, and of the invited."""
+NOBODY: Final[Readers] = (frozenset(), frozenset())
+
+
+def _member(_room: str) -> bool | None:
+    return True
+
+
+def _nobody(_room: str) -> Readers:
+    return NOBODY
 
 
 class Sender:
@@ -54,7 +63,8 @@ class Sender:
         encryption: Encryption,
         limits: Limits,
         *,
-        member: Callable[[str], bool | None] = _unknown,
+        member: Callable[[str], bool | None] = _member,
+        readers: Callable[[str], Readers] = _nobody,
         call_s: float = CALL_S,
         files_s: float = FILES_S,
         recovery: Recovery | None = None,
@@ -66,6 +76,7 @@ class Sender:
             encryption: of its device.
             limits: how fast it may speak.
             member: whether the bot is in a room; None where that is not known.
+            readers: who is in a room.
             call_s: seconds that a call may take.
             files_s: the same for an upload.
             recovery: how long it rests when the server does not answer.
@@ -74,6 +85,7 @@ class Sender:
         self._encryption = encryption
         self._pace = Pace(limits)
         self._member = member
+        self._readers = readers
         self._call_s = call_s
         self._files_s = files_s
         self._recovery = recovery if recovery is not None else Recovery()
@@ -129,6 +141,7 @@ class Sender:
 
     async def _send(self, part: Part, document: Document) -> Receipt:
         room, content = document["room"], document["content"]
+        cleared_for = self._readers(room)
         if "file" in document:
             encrypted = self._encryption.encrypted(room)
             filled = await self._with_file(part, content, encrypted=encrypted)
@@ -143,6 +156,10 @@ class Sender:
             if isinstance(sealed, TryLater):
                 return sealed
             event_type, content = sealed
+        elif not self._member(room) and await self._is_encrypted(room):
+            return TryLater(after_s=1.0, flood=True)
+        if _came(cleared_for, self._readers(room)):
+            return TryLater(after_s=0.1, flood=True)  # it was not cleared for them
         answer = await self._call(Endpoint.SEND, room, event_type, document["txn"], body=content)
         self._recovery.over()
         self._forget(part)
@@ -159,6 +176,16 @@ class Sender:
         return await self._api.call(endpoint, *parts, body=body, timeout_s=self._call_s)
 
     # encryption
+
+    async def _is_encrypted(self, room: str) -> bool:
+        """Ask the server about a room of which no sync has told: one that was joined just now, say."""
+        try:
+            await self._call(Endpoint.STATE, room, "m.room.encryption", "", body={})
+        except RefusedError as error:
+            if error.status != 404 or error.errcode != "M_NOT_FOUND":
+                raise
+            return self._encryption.encrypted(room)  # a sync may have come meanwhile
+        return True
 
     async def _sealed(self, room: str, event_type: str, content: Content) -> tuple[str, Content] | TryLater:
         """Encrypted for everybody in the room; where the keys for that can't be had now, later."""
@@ -308,6 +335,13 @@ class Sender:
             return True
         said = error.body.get("error")
         return isinstance(said, str) and "not in room" in said.lower()
+
+
+def _came(before: Readers, now: Readers) -> bool:
+    """Whether somebody has come in."""
+    if before[0] is now[0] and before[1] is now[1]:
+        return False
+    return not (now[0] | now[1]) <= (before[0] | before[1])
 
 
 def _now() -> float:

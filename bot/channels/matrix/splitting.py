@@ -5,13 +5,14 @@ written in base64. So what counts is the length of the JSON in UTF-8. A text is 
 each piece is formatted by itself.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 import orjson
 
 from bot.channels.markdown import split
-from bot.channels.matrix.html import Shown, card, mended, render, verbatim
+from bot.channels.matrix.html import Shown, card, fields, mended, render, verbatim
+from forms.card import FieldRow
 
 LIMIT_BYTES: Final = 40_000
 """Of the plain and the formatted text of one message together."""
@@ -69,6 +70,25 @@ def split_card(title: str, rows: Sequence[tuple[str, str]], choices: Sequence[tu
         first, second = _halves(title)
         return (*split_card(first, (), ()), *split_card(second, (), choices))
     return (whole,)  # choices alone: a card bounds them
+
+
+def split_fields(rows: Sequence[FieldRow], columns: Sequence[str] | None) -> tuple[Shown, ...]:
+    """Cut a table of fields between its rows; one field that is too long for a table is shown as lines."""
+    whole = fields(rows, columns)
+    if fits(whole):
+        return (whole,)
+    if len(rows) > 1:
+        half = len(rows) // 2
+        return (*split_fields(rows[:half], columns), *split_fields(rows[half:], columns))
+    return split_text(whole.body, verbatim)
+
+
+def split_text(text: str, shown: Callable[[str], Shown]) -> tuple[Shown, ...]:
+    """Cut a text that is shown in some way."""
+    whole = shown(text)
+    if fits(whole):
+        return (whole,)
+    return tuple(piece for half in _halves(text) for piece in split_text(half, shown))
 
 
 def _halves(text: str) -> tuple[str, str]:

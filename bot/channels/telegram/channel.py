@@ -138,6 +138,11 @@ class TelegramChannel:
         """What a request is made of."""
         return material_of(reading)
 
+    @property
+    def keyboards(self) -> bool:
+        """Buttons under a message can change."""
+        return True
+
     def chat(self, destination: Destination, was: Chat) -> Chat:
         """What it was: nobody can join a private chat here."""
         return was

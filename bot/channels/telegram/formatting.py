@@ -149,7 +149,7 @@ _STYLES = {"strong": "bold", "em": "italic", "s": "strikethrough"}
 _ORDER = ("blockquote", "pre", "text_link", "bold", "italic", "strikethrough", "code")
 
 
-def _is_web_address(url: str) -> bool:
+def is_web_address(url: str) -> bool:
     """Whether Telegram takes an address as the target of a link."""
     found = _WEB_ADDRESS.fullmatch(url)
     return found is not None and int(found["port"] or 1) <= 65535
@@ -157,7 +157,7 @@ def _is_web_address(url: str) -> bool:
 
 def _written(label: str, url: str) -> str:
     """What is to be written behind a label whose address can't be a link: nothing, or the address."""
-    if _is_web_address(url) or not _WRITTEN_ADDRESS.match(url):
+    if is_web_address(url) or not _WRITTEN_ADDRESS.match(url):
         return ""
     address = url[len("mailto:") :] if url.lower().startswith("mailto:") else url
     return "" if address in label else f" ({address})"
@@ -350,7 +350,7 @@ class _Writer:
             self._write(link.url)
         elif not self.links:
             self._write(_written(label, link.url))
-        if not self.links and _is_web_address(link.url):
+        if not self.links and is_web_address(link.url):
             self._mark("text_link", link.offset, url=link.url)
 
     def _mark(self, kind: str, offset: int, *, url: str | None = None, language: str | None = None) -> None:

@@ -1,7 +1,8 @@
 """Words, files and cards in the form that Telegram shows: each part one call, with its final bytes (OUT-2).
 
 Files come first, the words under the first of them as far as a caption goes, the rest as messages; buttons stand under
-the last message (an album can't carry any). What a button stands for never leaves: on the wire is an opaque token.
+the last message (an album can't carry any). What a button stands for never leaves: on the wire is an opaque token. A
+link is a button too, or a line of text where Telegram would refuse its address and the whole message with it.
 """
 
 import hashlib
@@ -10,14 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
-from bot.channels.telegram.formatting import Entity, FormattedText, render
+from bot.channels.telegram.formatting import Entity, FormattedText, is_web_address, render
 from bot.channels.telegram.payload import NO_PREVIEW, Params, decode, encode
 from bot.channels.telegram.splitting import split, split_caption
 from bot.model.output import Final as Answer
 from bot.model.output import OutFile
 from bot.model.part import Action, ButtonToken, Part
 from bot.ports.channel import Reply
-from forms.card import Button, Card, Style
+from forms.card import Card, FieldRow, Style
 from policy.blank import is_blank
 from policy.boundary import Speech
 from policy.ruleset import Streaming
@@ -45,19 +46,19 @@ def present(speech: Speech, answer: Answer, *, to: Reply, tokens: Tokens = new_t
     runs = _runs([replace(file, name=_mended(file.name)) for file in answer.files])
     rest: tuple[FormattedText, ...]
     caption = FormattedText(text="")
+    keyboard, buttons, labels = _keyboard(card, tokens, private=int(to.destination.channel) > 0)
     if not runs:
         whole = _joined(words, under)
         rest = split(whole) or (whole,)
-        if card.buttons and is_blank(whole.text):
+        if keyboard and is_blank(whole.text):
             rest = (FormattedText(text=_POINTER),)
-    elif card.buttons and len(runs[-1]) > 1:
+    elif keyboard and len(runs[-1]) > 1:
         caption, rest = _beside_album(words, under)
     else:
         caption, rest = split_caption(_joined(words, under))
-    keyboard, buttons, labels = _keyboard(card.buttons, tokens)
     parts = [_files(speech, run, caption if index == 0 else None, to) for index, run in enumerate(runs)]
     parts += [_message(speech, text, to) for text in rest]
-    if buttons:
+    if keyboard:
         parts[-1] = _with_buttons(parts[-1], keyboard, buttons, labels)
     if to.message is not None:
         parts[0] = _with_params(parts[0], reply_parameters=_answers(to.message))
@@ -190,24 +191,55 @@ def _caption(caption: FormattedText | None) -> Params:
 # cards
 
 
+class _Lines:
+    """Lines of a card; its words are no markup, whatever signs are in them."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.entities: list[Entity] = []
+
+    def add(self, words: str, kind: str = "") -> None:
+        """Write on, in a certain way if it can be seen at all."""
+        words = _mended(words)
+        if kind and not is_blank(words):
+            self.entities.append(Entity(type=kind, offset=utf16_len(self.text), length=utf16_len(words)))
+        self.text += words
+
+    def end(self, *, gap: bool = False) -> None:
+        """End a line, if there is one; a gap sets apart what follows."""
+        self.text += ("\n\n" if gap else "\n") if self.text else ""
+
+
 def _card_text(card: Card) -> FormattedText:
-    """Title and rows, their labels bold; values stand as they are, whatever signs are in them."""
-    text, entities = "", list[Entity]()
+    """Title, rows and fields, their labels bold; then lines to copy, small print and links that can be no buttons."""
+    lines = _Lines()
+    lines.add(card.title, "bold")
+    for name, value in card.rows:
+        lines.end()
+        lines.add(f"{name}:", "bold")
+        lines.add(f" {value}")
+    for index, row in enumerate(card.fields):
+        lines.end(gap=index == 0)
+        _add_field(lines, row)
+    for words, kind in ((card.example, "pre"), (card.note, "italic")):
+        if not is_blank(words):
+            lines.end(gap=True)
+            lines.add(words, kind)
+    for index, button in enumerate(button for button in card.buttons if button.url and not is_web_address(button.url)):
+        lines.end(gap=index == 0)
+        lines.add(f"{button.label}: {button.url}")
+    return FormattedText(text=lines.text, entities=tuple(lines.entities))
 
-    def bold(words: str) -> None:
-        nonlocal text
-        if words.strip():
-            entities.append(Entity(type="bold", offset=utf16_len(text), length=utf16_len(words)))
-        text += words
 
-    if card.title:
-        bold(_mended(card.title))
-        text += "\n" if card.rows else ""
-    for index, (name, value) in enumerate(card.rows):
-        text += "\n" if index else ""
-        bold(_mended(f"{name}:"))
-        text += _mended(f" {value}")
-    return FormattedText(text=text, entities=tuple(entities))
+def _add_field(lines: _Lines, row: FieldRow) -> None:
+    """One field in lines that fit a phone: name and mark, what it takes, what is filled in."""
+    lines.add(row.title, "bold")
+    if row.required:
+        lines.add(f" ({row.required})")
+    if row.hint:
+        lines.add(f": {row.hint}" if "\n" not in row.hint else f"\n{row.hint}")
+    if row.value:
+        lines.add(f"\n→ {row.value}" if row.hint else f": {row.value}")
 
 
 def _mended(text: str) -> str:
@@ -239,18 +271,36 @@ def _beside_album(words: FormattedText, under: FormattedText) -> tuple[Formatted
 
 
 def _keyboard(
-    buttons: Sequence[Button],
-    tokens: Tokens,
+    card: Card, tokens: Tokens, *, private: bool
 ) -> tuple[list[list[dict[str, Any]]], tuple[ButtonToken, ...], str]:
-    """One button a row, its tokens, and the labels as people read them."""
-    made = tuple(ButtonToken(token=tokens(), label=button.label, value=button.value) for button in buttons)
-    rows = []
-    for button, token in zip(buttons, made, strict=True):
-        key: dict[str, Any] = {"text": _mended(button.label), "callback_data": token.token}
-        if button.style is not Style.NEUTRAL:
-            key["style"] = button.style.value
-        rows.append([key])
-    return rows, made, "\n".join(button.label for button in buttons)
+    """The buttons in their rows, the tokens of those that send one, and the labels and links as people read them.
+
+    A Mini App opens in private chats only, and over https only; elsewhere its button is a link.
+    """
+    rows: list[list[dict[str, Any]]] = []
+    made: list[ButtonToken] = []
+    seen: list[str] = []
+    for row in card.keyboard:
+        keys = []
+        for button in row:
+            if button.url and not is_web_address(button.url):
+                continue  # a line of the text
+            key: dict[str, Any] = {"text": _mended(button.label)}
+            seen.append(button.label)
+            if not button.url:
+                token = tokens()
+                made.append(ButtonToken(token=token, label=button.label, value=button.value))
+                key["callback_data"] = token
+            elif button.web_app and private and button.url.lower().startswith("https://"):
+                key["web_app"] = {"url": button.url}
+            else:
+                key["url"] = button.url
+            seen += [button.url] if button.url else []
+            if button.style is not Style.NEUTRAL:
+                key["style"] = button.style.value
+            keys.append(key)
+        rows += [keys] if keys else []
+    return rows, tuple(made), "\n".join(seen)
 
 
 def _with_buttons(

@@ -11,6 +11,7 @@ import orjson
 from aiohttp import web
 
 from bot.channels.web import presenting, reading
+from bot.channels.web.answering import Answering, ShownQuestions
 from bot.channels.web.entering import invite
 from bot.channels.web.guard import Guard
 from bot.channels.web.intake import Intake
@@ -65,6 +66,7 @@ class WebChat:
         words: WordsFor = english,
         things_to_try: Sequence[Try] = (),
         files: Path | None = None,
+        questions: ShownQuestions | None = None,
     ) -> None:
         """Check the configuration; nothing is bound or opened yet.
 
@@ -84,6 +86,7 @@ class WebChat:
             words: the page's words by language.
             things_to_try: for the demo page.
             files: folder for files; None: in memory.
+            questions: take what people fill into the fields of a card; None: nobody is asked anything.
 
         Raises:
             ChannelError: the configuration can't hold; the text says the mend.
@@ -108,6 +111,9 @@ class WebChat:
             shelf=self._shelf,
             live=self._live,
             intake=self._intake,
+            answering=Answering(
+                register=self._register, timeline=timeline, questions=questions, words=words, clock=clock
+            ),
             guard=self._guard,
             clock=clock,
             words=words,
@@ -187,6 +193,11 @@ class WebChat:
         """What a request is made of."""
         return reading.material(found)
 
+    @property
+    def keyboards(self) -> bool:
+        """Buttons under a message can change."""
+        return True
+
     def chat(self, destination: Destination, was: Chat) -> Chat:
         """What it was: nobody can join a private chat here."""
         return was
@@ -205,7 +216,7 @@ class WebChat:
 
     def present(self, speech: Speech, answer: Answer, *, to: Reply) -> tuple[Part, ...]:
         """Bring words, files and a card into their final form."""
-        return presenting.present(speech, answer, to=to)
+        return presenting.present(speech, answer, to=to, today=self._clock().date())
 
     def present_fragment(
         self, text: str, *, to: Reply, streaming: Streaming, stream: str, message: str | None

@@ -10,6 +10,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstra
 
 MAX_TEXT: Final = 8_000
 MAX_FILES: Final = 10
+MAX_TYPED: Final = 32_768
+"""Characters of one field; above what the judge takes, so that too much is said to be too much."""
+MAX_CHOICES: Final = 1_000
 _CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
@@ -72,6 +75,20 @@ class TapPost(_Post):
     """Press a button."""
 
     token: Annotated[str, StringConstraints(min_length=1, max_length=64)]
+
+
+Control = Annotated[str, StringConstraints(pattern=r"^f[0-9]{1,2}(-[a-z]{1,8}){0,2}$")]
+Typed = Annotated[str, StringConstraints(max_length=MAX_TYPED)]
+
+
+class AnswerPost(_Post):
+    """What the fields of a card hold, by control; or that an answer is ``confirmed`` as its ``version`` was shown."""
+
+    fields: Annotated[dict[Control, Annotated[list[Typed], Field(max_length=MAX_CHOICES)]], Field(max_length=80)] = (
+        Field(default={}, repr=False)
+    )
+    confirmed: bool = False
+    version: int | None = None
 
 
 PostT = TypeVar("PostT", bound=_Post)

@@ -3,30 +3,34 @@
 import secrets
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import date
 from typing import Any
 
 import orjson
 
 from bot.channels.filenames import media_type, visible_name
+from bot.channels.web.fields import form_of, words_of
 from bot.channels.web.markdown import readable, render, split
 from bot.model.output import Final as Answer
 from bot.model.output import OutFile
 from bot.model.part import Action, ButtonToken, Part
 from bot.ports.channel import Reply
-from forms.card import Card
+from forms.card import Button, Card
+from forms.reading import Locale
 from policy.boundary import Speech
 from policy.destination import Destination
 from policy.ruleset import Streaming
 
 
-def present(speech: Speech, answer: Answer, *, to: Reply) -> tuple[Part, ...]:
+def present(speech: Speech, answer: Answer, *, to: Reply, today: date) -> tuple[Part, ...]:
     """An answer as messages; almost always one.
 
     Every message has its id from here on, so that sending it again does nothing (DUR-2).
     """
     pieces = split(answer.text) if answer.text.strip() else [""]
     parts = [_message(speech, piece, (), None, to) for piece in pieces[:-1]]
-    return (*parts, _message(speech, pieces[-1], answer.files, answer.card, to))
+    card = None if answer.card is None else _Shown(answer.card, today)
+    return (*parts, _message(speech, pieces[-1], answer.files, card, to))
 
 
 def present_fragment(text: str, *, to: Reply, stream: str, streaming: Streaming, message: str | None) -> Part | None:
@@ -60,13 +64,9 @@ def answer_tap(destination: Destination, tap_id: str, text: str) -> Part:
     return _part(destination, Action.TAP_ANSWER, Speech.SIGN, text, payload)
 
 
-def _message(speech: Speech, text: str, files: tuple[OutFile, ...], card: Card | None, to: Reply) -> Part:
+def _message(speech: Speech, text: str, files: tuple[OutFile, ...], card: "_Shown | None", to: Reply) -> Part:
     markup = render(text) if text else ""
     message = f"b{secrets.token_hex(10)}"
-    tokens = tuple(
-        ButtonToken(token=secrets.token_urlsafe(12), label=button.label, value=button.value)
-        for button in (card.buttons if card is not None else ())
-    )
     named = tuple(replace(file, name=visible_name(file.name), media_type=media_type(file.media_type)) for file in files)
     document: dict[str, Any] = {
         "text": readable(markup),
@@ -82,7 +82,7 @@ def _message(speech: Speech, text: str, files: tuple[OutFile, ...], card: Card |
             }
             for number, file in enumerate(named)
         ],
-        "card": None if card is None else _card(card, tokens),
+        "card": None if card is None else card.document,
     }
     seen = [document["text"], *(file.name for file in named), card.words if card is not None else ""]
     return Part(
@@ -92,19 +92,58 @@ def _message(speech: Speech, text: str, files: tuple[OutFile, ...], card: Card |
         text="\n".join(line for line in seen if line),
         payload=_dump({"kind": "send", "id": message, "message": document}),
         files=named,
-        buttons=tokens,
+        buttons=() if card is None else tuple(card.tokens),
     )
 
 
-def _card(card: Card, tokens: tuple[ButtonToken, ...]) -> Mapping[str, Any]:
-    return {
-        "title": card.title,
-        "rows": [list(row) for row in card.rows],
-        "buttons": [
-            {"label": button.label, "token": token.token, "style": button.style.value}
-            for button, token in zip(card.buttons, tokens, strict=True)
-        ],
-    }
+class _Shown:
+    """A card as the page gets it.
+
+    Attributes:
+        document: what the page draws.
+        tokens: what its buttons stand for.
+        words: everything that a person could read in it.
+    """
+
+    def __init__(self, card: Card, today: date) -> None:
+        self.tokens: list[ButtonToken] = []
+        rows = [[one for one in row if _belongs(one, card)] for row in card.keyboard]
+        rows = [row for row in rows if row]
+        self.document: dict[str, Any] = {
+            "title": card.title,
+            "rows": [list(row) for row in card.rows],
+            "buttons": [self._button(button) for row in rows for button in row],
+        }
+        self.words = card.words
+        if card.widths and rows:
+            self.document["widths"] = [len(row) for row in rows]
+        if card.note:
+            self.document["note"] = card.note
+        if card.form is not None:
+            form = dict(form_of(card.form, Locale(timezone=getattr(card, "timezone", "")), today=today))
+            form["zone"] = "" if form["zone"] in card.note else form["zone"]  # once is enough
+            self.document["form"] = form
+            self.words = "\n".join([card.words, *filter(None, words_of(form))])
+        elif card.fields:
+            self.document["columns"] = None if card.columns is None else list(card.columns)
+            self.document["fields"] = [[row.title, row.hint, row.required, row.value] for row in card.fields]
+
+    def _button(self, button: Button) -> Mapping[str, Any]:
+        look = {"label": button.label, "style": button.style.value}
+        if button.url:
+            return {**look, "url": button.url}
+        token = ButtonToken(token=secrets.token_urlsafe(12), label=button.label, value=button.value)
+        self.tokens.append(token)
+        return {**look, "token": token.token}
+
+
+def _belongs(button: Button, card: Card) -> bool:
+    """Where the fields themselves stand in the card, nothing that stands for them does.
+
+    Neither the link of a question, which is the access to it and not for everybody in the room (FORM-6, FORM-9), nor a
+    calendar.
+    """
+    return card.form is None or not (button.url or card.stepwise)
 
 
 def _part(destination: Destination, action: Action, speech: Speech, text: str, payload: Mapping[str, Any]) -> Part:

@@ -8,13 +8,14 @@ from typing import Any, Final
 import orjson
 from aiohttp import web
 
+from bot.channels.web.answering import Answering
 from bot.channels.web.entering import SESSION_LIFETIME, digest, enter
 from bot.channels.web.guard import Budget, Guard, set_headers
 from bot.channels.web.intake import MAX_UPLOAD_BYTES, Intake, RefusedError
 from bot.channels.web.live import Live, Subscriber
 from bot.channels.web.pages import Assets, confirm, notice
 from bot.channels.web.people import Member, Register, Room
-from bot.channels.web.posts import MAX_TEXT, DeletePost, EditPost, MessagePost, PostT, TapPost, parse
+from bot.channels.web.posts import MAX_TEXT, AnswerPost, DeletePost, EditPost, MessagePost, PostT, TapPost, parse
 from bot.channels.web.shelf import HANDLE, Shelf
 from bot.channels.web.views import Try, Viewer, rooms_of, try_of, view_of
 from bot.channels.web.words import WordsFor
@@ -47,6 +48,7 @@ class Site:
         shelf: Shelf,
         live: Live,
         intake: Intake,
+        answering: Answering,
         guard: Guard,
         clock: Callable[[], datetime],
         words: WordsFor,
@@ -59,6 +61,7 @@ class Site:
         self._shelf = shelf
         self._live = live
         self._intake = intake
+        self._answering = answering
         self._guard = guard
         self._clock = clock
         self._words = words
@@ -84,6 +87,7 @@ class Site:
         app.router.add_post("/api/rooms/{room}/messages/{message}/edit", self._post_edit)
         app.router.add_post("/api/rooms/{room}/messages/{message}/delete", self._post_delete)
         app.router.add_post("/api/rooms/{room}/messages/{message}/tap", self._post_tap)
+        app.router.add_post("/api/rooms/{room}/messages/{message}/answer", self._post_answer)
         app.router.add_get("/rooms/{room}/files/{handle}", self._file)
         return app
 
@@ -280,6 +284,10 @@ class Site:
         _, room, sender, post = await self._accepted(request, TapPost)
         await self._intake.tap(room, sender, request.match_info["message"], post)
         return _json({"ok": True})
+
+    async def _post_answer(self, request: web.Request) -> web.StreamResponse:
+        _, room, sender, post = await self._accepted(request, AnswerPost)
+        return _json(await self._answering.answer(room, sender, request.match_info["message"], post))
 
     def _shown(self, entry: Entry, viewer: Viewer) -> web.StreamResponse:
         return _json({"message": view_of(entry, self._register, viewer)})

@@ -1,8 +1,9 @@
 // One message on the page: who, what, files, card, and for those who may see it the decision.
 
-import { graft, icon, iconButton, knows, make, say, size, written } from "./text.js";
+import { graft, icon, iconButton, knows, make, SAFE_LINK, say, size, written } from "./text.js";
 
 const HUES = 8;
+const WIDE = 4; // a row of more buttons is one that has to stay together, such as a week
 
 /** A round sign of a person: initials and a colour that stays the same. */
 export function avatar(author) {
@@ -136,28 +137,80 @@ function files(list) {
 }
 
 function card(message, room) {
+  const { title, rows, fields = [], form, note, buttons, widths } = message.card;
   const box = make("section", "card");
-  if (message.card.title) {
-    box.append(make("h3", "", message.card.title));
-    box.setAttribute("aria-label", message.card.title);
+  if (title) {
+    box.append(make("h3", "", title));
+    box.setAttribute("aria-label", title);
   }
-  if (message.card.rows.length) {
-    const rows = make("dl");
-    for (const [name, value] of message.card.rows) rows.append(make("dt", "", name), make("dd", "", value));
-    box.append(rows);
+  if (rows.length) {
+    const list = make("dl");
+    for (const [name, value] of rows) list.append(make("dt", "", name), make("dd", "", value));
+    box.append(list);
   }
-  if (message.card.buttons.length) {
-    const buttons = make("p", "buttons");
-    for (const one of message.card.buttons) {
-      const button = make("button", `card-button ${one.style}`, one.label);
+  if (fields.length) box.append(table(message.card.columns, fields));
+  if (buttons.length) box.append(...keyboard(buttons, widths).map((row) => buttonRow(row, message, room)));
+  if (form) box.append(room.formOf(message).element);
+  else if (note) box.append(make("p", "hint note-below", note));
+  return box;
+}
+
+/** What is asked, as a table, where the fields themselves can't be filled in here; without columns that say nothing. */
+function table(columns, fields) {
+  const frame = make("div", "table");
+  frame.tabIndex = 0;
+  const made = make("table");
+  const filled = [0, 1, 2, 3].filter((place) => place === 0 || fields.some((cells) => cells[place]));
+  if (columns) {
+    const head = make("tr");
+    for (const place of filled) {
+      const cell = make("th", "", columns[place]);
+      cell.scope = "col";
+      head.append(cell);
+    }
+    const top = make("thead");
+    top.append(head);
+    made.append(top);
+  }
+  const rows = make("tbody");
+  for (const cells of fields) {
+    const row = make("tr");
+    for (const place of filled) {
+      const cell = make(place ? "td" : "th", "", cells[place]);
+      if (!place) cell.scope = "row";
+      row.append(cell);
+    }
+    rows.append(row);
+  }
+  made.append(rows);
+  frame.append(made);
+  return frame;
+}
+
+/** Buttons in rows of these widths; without them they stand as they fit. */
+function keyboard(buttons, widths) {
+  if (!widths) return [buttons];
+  let start = 0;
+  return widths.map((width) => buttons.slice(start, (start += width)));
+}
+
+function buttonRow(row, message, room) {
+  const line = make("p", row.length > WIDE ? "buttons in-row" : "buttons");
+  for (const one of row) {
+    const link = one.url && SAFE_LINK.test(one.url);
+    const button = make(link ? "a" : "button", `card-button ${one.style}`, one.label);
+    if (link) {
+      button.href = one.url;
+      button.target = "_blank";
+      button.rel = "noopener noreferrer nofollow";
+    } else {
       button.type = "button";
       button.setAttribute("aria-pressed", String(room.pressed.has(one.token)));
       button.addEventListener("click", () => room.tap(message, one.token));
-      buttons.append(button);
     }
-    box.append(buttons);
+    line.append(button);
   }
-  return box;
+  return line;
 }
 
 function actions(message, room) {

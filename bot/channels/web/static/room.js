@@ -1,6 +1,7 @@
 // One room on the page: its head, its log, its composer.
 
 import { Composer } from "./composer.js";
+import { FormView } from "./form.js";
 import { avatar, drawMessage } from "./message.js";
 import { graft, icon, make, say } from "./text.js";
 import { get, nonce, post, Refused } from "./wire.js";
@@ -11,7 +12,7 @@ const NOTE_MS = 12000;
 
 /** What can have the focus inside a message, in order: a message that is drawn anew keeps it. */
 function focusable(element) {
-  return [element, ...element.querySelectorAll("a, button, summary, [tabindex]")];
+  return [element, ...element.querySelectorAll("a, button, input, select, textarea, summary, [tabindex]")];
 }
 
 export class RoomView {
@@ -20,6 +21,7 @@ export class RoomView {
     this.state = state;
     this.messages = new Map(); // by id: {message, element}
     this.pressed = new Set();
+    this.forms = new Map(); // by id of the message: what somebody is typing into its card
     this.drafts = new Map();
     this.composer = null;
     this.element = this.#draw();
@@ -111,6 +113,7 @@ export class RoomView {
     if (message.deleted) this.composer.forget(message.id);
     if (known) this.#redrawRepliesTo(message.id);
     this.#afterChange(!known && message.author?.id === this.composer.person);
+    if (!known && message.card?.form) this.#toTopOf(this.messages.get(message.id).element);
   }
 
   typing() {
@@ -161,6 +164,27 @@ export class RoomView {
     const named = this.state.me ? body : { ...body, as: person };
     const answer = await post(`/api/rooms/${this.data.id}/messages${path}`, { ...named, nonce: key });
     if (answer.message) this.take(answer.message);
+    return answer;
+  }
+
+  /** The fields of a message's card; the same ones, with what was typed, as long as it asks the same. */
+  formOf(message) {
+    const known = this.forms.get(message.id);
+    const form = known?.spec === FormView.spec(message) ? known : new FormView(message, this);
+    form.comeBack(message);
+    this.forms.set(message.id, form);
+    return form;
+  }
+
+  /** The card shows no fields: for a while, as long as it has buttons; else it is closed and all is forgotten. */
+  #putAway(message) {
+    if (message.card?.buttons.length) this.forms.get(message.id)?.putAway();
+    else this.forms.delete(message.id);
+  }
+
+  /** Send what the fields of a card hold; what became of it. */
+  answer(message, body) {
+    return this.post(`/${message.id}/answer`, body, this.composer.person);
   }
 
   async tap(message, token) {
@@ -208,14 +232,19 @@ export class RoomView {
 
   #put(message) {
     const known = this.messages.get(message.id);
+    const focused = known?.element.contains(document.activeElement) ? document.activeElement : null;
+    const place = focused ? focusable(known.element).indexOf(focused) : -1;
     const element = drawMessage(message, this);
+    if (!message.card?.form) this.#putAway(message);
     if (known) {
       const open = known.element.querySelector("details.decision")?.open;
       const badge = element.querySelector("details.decision");
       if (open && badge) badge.open = true;
-      const place = focusable(known.element).indexOf(document.activeElement);
       known.element.replaceWith(element);
-      if (place >= 0) focusable(element)[place]?.focus({ preventScroll: true });
+      if (focused) {
+        const same = focused.closest(".answering") ? element : (focusable(element)[place] ?? element);
+        (element.contains(focused) ? focused : same).focus({ preventScroll: true });
+      }
     } else {
       const later = [...this.messages.values()]
         .filter((one) => one.message.position > message.position)
@@ -280,6 +309,13 @@ export class RoomView {
 
   #atBottom() {
     return this.scroll.scrollHeight - this.scroll.scrollTop - this.scroll.clientHeight < 60;
+  }
+
+  /** A question that does not fit is read from its beginning. */
+  #toTopOf(element) {
+    if (!this.stuck || element.offsetHeight <= this.scroll.clientHeight) return;
+    this.stuck = false;
+    this.scroll.scrollTop += element.getBoundingClientRect().top - this.scroll.getBoundingClientRect().top;
   }
 
   #toBottom() {

@@ -11,7 +11,7 @@ const URL_IN_TEXT = /https?:\/\/[^\s<>"'`{}|\\^[\]]+[^\s<>"'`{}|\\^[\].,;:!?()]/
 const HARMLESS = new Set(
   "p br strong em s code pre ul ol li blockquote h1 h2 h3 h4 h5 h6 hr table thead tbody tr th td a".split(" "),
 );
-const SAFE_LINK = /^(https?:\/\/|mailto:)/i;
+export const SAFE_LINK = /^(https?:\/\/|mailto:)/i;
 
 let words = {};
 

@@ -1,0 +1,1 @@
+"""Questions to people (FORM): asked, shown, answered once, and closed everywhere."""

@@ -1,0 +1,113 @@
+"""What people say to a question, and what they are told about it (FORM-8, FORM-9, FORM-12)."""
+
+from collections.abc import Callable
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from bot.model.output import Final
+from bot.model.question import Question, QuestionState, Way
+from bot.ports.questions import Confirm, Gone, Kept, Lost, NotYours, Outcome, Refused, Taken
+from bot.questions.room import QuestionRoom
+from bot.questions.showing import masked, plain, result
+from bot.questions.words import QuestionWords
+from forms.presentation import filled
+from forms.reading import Locale
+from forms.replies import read_reply
+from forms.selection import decision
+from policy.event import Event
+
+
+class Hearing:
+    """Reads typed answers and taps."""
+
+    def __init__(self, room: QuestionRoom, *, clock: Callable[[], datetime]) -> None:
+        """Args: room: of the questions. clock: gives aware times."""
+        self._room = room
+        self._clock = clock
+
+    async def tap(self, part_id: int, value: str, *, by: str | None) -> Outcome | Kept | None:
+        """A button; None: it is under no question."""
+        return await self._room.tap(part_id, value, by=by)
+
+    def toast(self, outcome: Outcome | Kept, *, language: str) -> str:
+        """What the person who tapped is told, in private; empty where the card says it."""
+        words = QuestionWords(language)
+        match outcome:
+            case Taken():
+                return words.say("noted")
+            case Lost():
+                return words.say("lost")
+            case NotYours():
+                return words.say("not_yours")
+            case Gone():
+                return words.say("too_late")
+            case Confirm():
+                return words.say("confirm")
+            case _:
+                return ""
+
+    async def reply(self, event: Event, text: str, *, language: str) -> Final | None:
+        """A reply to a question, or what was said in its thread.
+
+        Returns:
+            What the person is told; None: nothing, for it is nobody's business but theirs whom the question is for.
+        """
+        question = await self._asked(event)
+        if question is None:
+            return None
+        words = QuestionWords(language)
+        if not question.state.pending:
+            return Final(text=plain(words.say("too_late")))
+        if masked(question):
+            return Final(text=plain(words.say("use_form")))
+        if not self._room.may(question, event.sender):
+            return None
+        if question.state is QuestionState.CONFIRMING:
+            sure = decision(text)
+            if sure is True:
+                outcome = await self._room.answer(
+                    question, question.kept, by=event.sender, way=Way.REPLY, confirmed=True
+                )
+                return self._told(outcome, words)
+            if sure is False:
+                await self._room.reopen(question)
+                return Final(text=plain(words.say("mend_all")))
+        today = self._clock().astimezone(ZoneInfo(question.timezone)).date()
+        read = read_reply(
+            question.form,
+            text,
+            locale=Locale(language=language, timezone=question.timezone),
+            today=today,
+            kept=question.kept if question.state is QuestionState.OPEN else {},
+        )
+        if read.errors:
+            await self._room.keep(question, read.values, read.errors)
+            problems = [f"- {plain(words.problem(question.form, error))}" for error in read.errors]
+            mend = words.say("mend" if read.values else "mend_all")
+            return Final(text="\n".join([*problems, "", plain(mend)]))
+        values = filled(question.form, read.values)
+        return self._told(await self._room.answer(question, values, by=event.sender, way=Way.REPLY), words)
+
+    async def _asked(self, event: Event) -> Question | None:
+        for message in (None if event.reply is None else event.reply.message, event.destination.thread):
+            if message is not None:
+                question = await self._room.shown_by(event.destination, message)
+                if question is not None:
+                    return question
+        return None
+
+    def _told(self, outcome: Outcome, words: QuestionWords) -> Final | None:
+        match outcome:
+            case Taken(question=question):
+                return Final(text=plain(words.say("noted")), card=result(question, words, question.answer))
+            case Confirm(question=question):
+                shown = result(question, words, question.kept)
+                return Final(text=f"{plain(words.say('confirm'))}\n{plain(words.say('confirm_reply'))}", card=shown)
+            case Refused():  # read and judged already: the schema has changed its mind
+                return Final(text=plain(words.say("mend_all")))
+            case Lost():
+                return Final(text=plain(words.say("lost")))
+            case Gone():
+                return Final(text=plain(words.say("too_late")))
+            case NotYours():
+                return None

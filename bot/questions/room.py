@@ -1,0 +1,515 @@
+"""The room of questions (FORM-1 to 14): asked, shown, answered once, closed everywhere.
+
+    ask -> stored with what shows it -> shown --tap, reply, page, card--> judged -> kept | to be confirmed | answered
+                                        |__ expired, cancelled                      -> cards are closed, the agent wakes
+
+INVARIANT: one submission wins. Every change names the version that it changes, and the store compares (FORM-7).
+Whatever way an answer comes, the same judge looks at it last (FORM-2).
+"""
+
+import asyncio
+import uuid
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date, datetime, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from bot.deliveries.dispatcher import Dispatcher
+from bot.deliveries.door import Door, Place
+from bot.model.errors import AskError
+from bot.model.part import Part
+from bot.model.question import (
+    MAX_TEXT,
+    TTL_LEAST_S,
+    TTL_LONGEST_S,
+    Answerer,
+    Asking,
+    Conclusion,
+    Question,
+    QuestionState,
+    Way,
+)
+from bot.observability.log import get_logger
+from bot.ports.channel import Channel, Reply
+from bot.ports.questions import Confirm, Gone, Kept, Lost, NotYours, Opened, Outcome, QuestionStore, Refused, Taken
+from bot.ports.store import NewPart
+from bot.questions.answerers import may_answer
+from bot.questions.links import Links, digest
+from bot.questions.showing import Showing
+from bot.questions.states import after
+from forms.field import Form
+from forms.presentation import CONFIRM, Cancelled, Changed, Complete, tapped
+from forms.schema import SchemaError, read_form
+from forms.validation import FieldError, Judge
+from policy.boundary import Basis
+from policy.decision import Audience
+from policy.destination import Destination
+from policy.ruleset import Policy, Resend
+
+log = get_logger(__name__)
+
+LOOK_EVERY_S: Final = 1.0
+"""How often the room looks whether a question has expired."""
+_JUDGES: Final = 1_000
+_GONE: Final = {
+    QuestionState.ANSWERED: Gone.ANSWERED,
+    QuestionState.EXPIRED: Gone.EXPIRED,
+    QuestionState.CANCELLED: Gone.CANCELLED,
+}
+
+
+class QuestionRoom:
+    """See :class:`bot.ports.questions.Questions`."""
+
+    def __init__(
+        self,
+        *,
+        store: QuestionStore,
+        policy: Callable[[], Policy],
+        channels: Mapping[str, Channel],
+        dispatcher: Dispatcher,
+        door: Door,
+        links: Links,
+        clock: Callable[[], datetime],
+    ) -> None:
+        """Make the room; nothing is read before a call.
+
+        Args:
+            store: where questions are kept.
+            policy: gives the policy in force now.
+            channels: by account.
+            dispatcher: carries parts out.
+            door: clears them.
+            links: makes the links of pages.
+            clock: gives aware times.
+        """
+        self._store = store
+        self._policy = policy
+        self._channels = channels
+        self._dispatcher = dispatcher
+        self._door = door
+        self._showing = Showing(links)
+        self._links = links
+        self._clock = clock
+        self._judges: OrderedDict[str, Judge] = OrderedDict()
+        self._waiting: dict[str, set[asyncio.Future[Question]]] = {}
+
+    # asking
+
+    async def ask(
+        self,
+        asking: Asking,
+        *,
+        agent: str,
+        key: str,
+        place: Place,
+        to: Reply,
+        asker: str | None,
+        event_id: int | None,
+        audience: Audience,
+        language: str,
+    ) -> Question:
+        """Ask, or find the question that was asked with this key before.
+
+        Args:
+            asking: what the agent wants to know.
+            agent: its name.
+            key: unique within the agent.
+            place: where the request was made that the question belongs to.
+            to: where exactly the question goes.
+            asker: account of whoever made the request.
+            event_id: the inbox row of the request.
+            audience: who was to read the answer of that request.
+            language: of the gateway's words around it.
+
+        Raises:
+            AskError: it can't be asked; the text says why, for the agent.
+        """
+        form = _form(asking)
+        now = self._clock()
+        question = Question(
+            id=uuid.uuid4().hex,
+            agent=agent,
+            key=key,
+            destination=to.destination,
+            chat=place.chat,
+            person=place.other_side,
+            asker=asker,
+            event_id=event_id,
+            schema=asking.schema,
+            form=form,
+            text=asking.text,
+            who=asking.who,
+            important=asking.important,
+            language=language,
+            timezone=self._policy().timezone,
+            asked_at=now,
+            expires_at=now + timedelta(seconds=asking.ttl_s),
+        )
+        shown = self._showing.open(question, self._channels[to.destination.account], to=to, today=self._today(question))
+        parts = self._cleared(question, shown, audience)
+        if not parts or len(parts) < len(shown):
+            raise AskError("withheld", "the question may not be shown there")
+        kept, waiting = await self._store.put(question, parts, token=digest(self._links.token(question.id)), now=now)
+        self._dispatcher.enqueue(waiting)
+        if kept.schema and (kept.text, kept.schema) != (question.text, question.schema):
+            raise AskError("key_used", "this key was used for another question")
+        return kept
+
+    async def wait(self, question_id: str) -> Conclusion | None:
+        """Return how a question ended, when it has; None: there is none.
+
+        A masked value is given once: the store forgets it then (FORM-10).
+        """
+        ended = await self.ended(question_id)
+        if ended is None:
+            return None
+        await self._store.consume(ended)
+        return self.conclusion(ended)
+
+    async def ended(self, question_id: str) -> Question | None:
+        """Return when a question has ended, and take nothing of it; None: there is none."""
+        future: asyncio.Future[Question] = asyncio.get_running_loop().create_future()
+        waiting = self._waiting.setdefault(question_id, set())
+        waiting.add(future)
+        try:
+            known = await self._store.get(question_id)
+            if known is None or not known.state.pending:
+                return known
+            return await future
+        finally:
+            waiting.discard(future)
+            if not waiting:
+                self._waiting.pop(question_id, None)
+
+    async def look(self, question_id: str) -> Question | None:
+        """A question as it stands."""
+        return await self._store.get(question_id)
+
+    async def pending(self) -> list[Question]:
+        """All that still take an answer."""
+        return await self._store.pending()
+
+    def conclusion(self, question: Question) -> Conclusion:
+        """How a question ended, for its agent: people by their ids in the policy."""
+        person = self._policy().person(question.answered_by)
+        return Conclusion(
+            question_id=question.id,
+            state=question.state,
+            answer=question.answer,
+            answered_by=question.answered_by if person is None else person.id,
+            way=question.way,
+            at=question.closed_at,
+        )
+
+    async def cancel(self, question_id: str) -> bool:
+        """Take a question back; whether it still took an answer."""
+        return await self._end(question_id, "cancel")
+
+    async def cancel_of(self, event_id: int) -> None:
+        """The request was stopped: its questions are taken back."""
+        for question in await self._store.pending():
+            if question.event_id == event_id:
+                await self._end(question.id, "cancel")
+
+    async def run(self) -> None:
+        """Let questions expire, until cancelled."""
+        while True:
+            for question in await self._store.pending():
+                if question.expires_at > self._clock():
+                    break
+                await self._end(question.id, "expire")
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    # finding
+
+    async def shown_by(self, destination: Destination, message: str) -> Question | None:
+        """The question that a message of ours shows, whether it still takes an answer or not."""
+        return await self._store.at(destination, message)
+
+    # answering
+
+    async def open(self, token: str) -> Opened | Gone:
+        """See :meth:`bot.ports.questions.Questions.open`."""
+        question = await self._store.by_token(digest(token))
+        if question is None:
+            return Gone.UNKNOWN
+        if self._over(question):
+            await self._end(question.id, "expire")
+            return Gone.EXPIRED
+        return Opened(question=question) if question.state.pending else _GONE[question.state]
+
+    async def submit(
+        self, token: str, values: Mapping[str, object], *, by: str | None, way: Way, confirmed: bool = False
+    ) -> Outcome:
+        """See :meth:`bot.ports.questions.Questions.submit`."""
+        question = await self._store.by_token(digest(token))
+        if question is None:
+            return Gone.UNKNOWN
+        if by is not None and not may_answer(self._policy(), question, by):
+            return NotYours()
+        return await self._answer(question, values, by=by, way=way, confirmed=confirmed)
+
+    async def submit_shown(
+        self,
+        destination: Destination,
+        message: str,
+        values: Mapping[str, object],
+        *,
+        by: str,
+        way: Way,
+        confirmed: bool = False,
+    ) -> Outcome:
+        """See :meth:`bot.ports.questions.Questions.submit_shown`."""
+        question = await self._store.at(destination, message)
+        if question is None:
+            return Gone.UNKNOWN
+        if not may_answer(self._policy(), question, by):
+            return NotYours()
+        return await self._answer(question, values, by=by, way=way, confirmed=confirmed)
+
+    async def refuse(self, token: str, errors: Sequence[FieldError]) -> None:
+        """See :meth:`bot.ports.questions.Questions.refuse`."""
+        question = await self._store.by_token(digest(token))
+        if question is not None and question.state.pending:
+            changed = replace(question, refused=_refusals(errors))
+            await self._store.change(changed, now=self._clock(), note=_codes(errors))
+
+    async def tap(self, part_id: int, value: str, *, by: str | None) -> Outcome | Kept | None:
+        """A button under a question.
+
+        Args:
+            part_id: the part of the outbox that carries the button.
+            value: what the button stands for.
+            by: account of whoever pressed it.
+
+        Returns:
+            None: the part shows no question.
+        """
+        question = await self._store.of_part(part_id)
+        if question is None:
+            return None
+        if not question.state.pending:
+            return _GONE[question.state]
+        if not may_answer(self._policy(), question, by):
+            return NotYours()
+        step = tapped(question.form, question.kept, question.view, value)
+        match step:
+            case Complete(values=values):
+                confirmed = question.state is QuestionState.CONFIRMING
+                return await self._answer(question, values, by=by, way=Way.TAP, confirmed=confirmed)
+            case Changed(kept=kept, view=view):
+                if (kept, view) == (question.kept, question.view):
+                    return Kept()  # a tap on something that does nothing
+                verb = "keep" if question.state is QuestionState.OPEN else "reopen"
+                changed = replace(question, state=after(question.state, verb), kept=kept, view=view)
+                done = await self._store.change(changed, now=self._clock(), parts=await self._refreshed(changed))
+                if done is None:
+                    return Lost()
+                self._dispatcher.enqueue(done)
+                return Kept()
+            case Cancelled():
+                await self._end(question.id, "cancel", by=by)
+                return Kept()
+            case _:
+                return Lost()
+
+    def may(self, question: Question, account: str | None) -> bool:
+        """Whether a person may answer, by the policy in force now (FORM-9)."""
+        return may_answer(self._policy(), question, account)
+
+    async def keep(self, question: Question, kept: Mapping[str, object], errors: Sequence[FieldError]) -> None:
+        """Valid values of a partly wrong answer are kept, and the attempt is noted (FORM-2, FORM-8)."""
+        safe = _without_masked(question.form, kept)
+        changed = replace(question, kept=safe, refused=_refusals(errors))
+        if await self._store.change(changed, now=self._clock(), note=_codes(errors)) is None:
+            log.info("attempt_not_kept")
+
+    async def reopen(self, question: Question) -> Outcome | Kept:
+        """The answer that was to be confirmed is not the one: it can be changed (FORM-12)."""
+        changed = replace(question, state=after(question.state, "reopen"), view="")
+        done = await self._store.change(changed, now=self._clock(), parts=await self._refreshed(changed))
+        if done is None:
+            return Lost()
+        self._dispatcher.enqueue(done)
+        return Kept()
+
+    async def answer(
+        self, question: Question, values: Mapping[str, object], *, by: str | None, way: Way, confirmed: bool = False
+    ) -> Outcome:
+        """Answer a question that a channel has found, as a person whom it has authenticated."""
+        if not may_answer(self._policy(), question, by):
+            return NotYours()
+        return await self._answer(question, values, by=by, way=way, confirmed=confirmed)
+
+    async def _answer(
+        self, question: Question, values: Mapping[str, object], *, by: str | None, way: Way, confirmed: bool
+    ) -> Outcome:
+        """Judge, and let one submission win."""
+        for _ in range(3):  # another change that came between is looked at
+            if self._over(question):
+                await self._end(question.id, "expire")
+                return Gone.EXPIRED
+            if not question.state.pending:
+                return _repeated(question, values)
+            errors = self._judge(question).errors(dict(values))
+            if errors:
+                wrong = {error.field for error in errors}
+                right = {} if "" in wrong else {name: value for name, value in values.items() if name not in wrong}
+                kept = _without_masked(question.form, {**question.kept, **right})
+                changed = replace(question, kept=kept, refused=_refusals(errors))
+                if await self._store.change(changed, now=self._clock(), note=_codes(errors)) is not None:
+                    return Refused(errors=errors, kept=kept)
+            elif question.important and not (confirmed and _equal(values, question.kept)):
+                changed = replace(question, state=after(question.state, "confirm"), kept=dict(values), view=CONFIRM)
+                parts = await self._refreshed(changed)
+                done = await self._store.change(changed, now=self._clock(), parts=parts)
+                if done is not None:
+                    self._dispatcher.enqueue(done)
+                    return Confirm(question=changed)
+            else:
+                answered = replace(
+                    question,
+                    state=after(question.state, "answer"),
+                    answer=dict(values),
+                    kept={},
+                    view="",
+                    answered_by=by,
+                    way=way,
+                    closed_at=self._clock(),
+                )
+                if await self._write_end(answered):
+                    return Taken(question=answered)
+            again = await self._store.get(question.id)
+            if again is None:
+                return Gone.UNKNOWN
+            question = again
+        return Lost()
+
+    # ending
+
+    async def _end(self, question_id: str, verb: str, *, by: str | None = None) -> bool:
+        for _ in range(3):
+            question = await self._store.get(question_id)
+            if question is None or not question.state.pending:
+                return False
+            state = after(question.state, verb)
+            ended = replace(question, state=state, kept={}, view="", closed_at=self._clock(), answered_by=by)
+            if await self._write_end(ended):
+                return True
+        return False
+
+    async def _write_end(self, question: Question) -> bool:
+        """Write the end and what closes the cards, one transaction; then the agent wakes."""
+        channel = self._channels.get(question.destination.account)
+        parts: list[NewPart] = []
+        messages = await self._store.messages(question.id)
+        if channel is not None and messages:
+            person = self._policy().person(question.answered_by)
+            name = "" if person is None else person.display or person.id
+            shown = self._showing.closed(question, channel, messages=messages, person=name)
+            parts = self._cleared(question, shown, None)
+        done = await self._store.change(question, now=self._clock(), parts=parts)
+        if done is None:
+            return False
+        self._dispatcher.enqueue(done)
+        for future in self._waiting.get(question.id, ()):
+            if not future.done():
+                future.set_result(question)
+        return True
+
+    async def _refreshed(self, question: Question) -> list[NewPart]:
+        """What brings the cards up to date, where buttons under a message can change."""
+        channel = self._channels[question.destination.account]
+        messages = await self._store.messages(question.id)
+        if not messages:
+            return []
+        shown = self._showing.again(question, channel, messages=messages, today=self._today(question))
+        return self._cleared(question, shown, None)
+
+    def _cleared(self, question: Question, parts: Sequence[Part], audience: Audience | None) -> list[NewPart]:
+        """The parts that may leave. A card that closes is for whoever reads there now: ``audience`` None."""
+        place = Place(destination=question.destination, chat=question.chat, person=question.person)
+        settings = self._door.settings(place)
+        channel = self._channels[question.destination.account]
+        for_whom = settings.audience if audience is None else audience
+        return [
+            NewPart(
+                lane=channel.lane(part.destination),
+                part=part,
+                audience=for_whom,
+                basis=Basis.REQUEST,
+                person=place.other_side,
+                chat=place.chat.value,
+                event_id=question.event_id,
+                unclear=Resend.RESEND.value if channel.repeatable else settings.unclear_sends.value,
+            )
+            for part in parts
+            if self._door.verdict(part, place, Basis.REQUEST, written_for=for_whom) is None
+        ]
+
+    # small things
+
+    def _judge(self, question: Question) -> Judge:
+        judge = self._judges.get(question.id)
+        if judge is None:
+            judge = self._judges[question.id] = Judge(question.form)
+            while len(self._judges) > _JUDGES:
+                self._judges.popitem(last=False)
+        return judge
+
+    def _over(self, question: Question) -> bool:
+        return question.state.pending and self._clock() >= question.expires_at
+
+    def _today(self, question: Question) -> date:
+        return self._clock().astimezone(ZoneInfo(question.timezone)).date()
+
+
+def _form(asking: Asking) -> Form:
+    if not asking.text.strip() or len(asking.text) > MAX_TEXT:
+        raise AskError("text", f"a question has from 1 to {MAX_TEXT} characters")
+    if not TTL_LEAST_S <= asking.ttl_s <= TTL_LONGEST_S:
+        raise AskError("ttl", f"ttl_s is from {TTL_LEAST_S} to {TTL_LONGEST_S} seconds")
+    if (asking.who.kind is Answerer.PEOPLE) is not bool(asking.who.people):
+        raise AskError("who", "people are named with kind people, and with it alone")
+    try:
+        return read_form(asking.schema)
+    except SchemaError as error:
+        problems = tuple((problem.path, problem.code, problem.detail) for problem in error.problems)
+        first = problems[0] if problems else ("", "schema", "")
+        raise AskError("schema", f"{first[0] or '/'}: {first[1]}", problems=problems) from None
+
+
+def _repeated(question: Question, values: Mapping[str, object]) -> Outcome:
+    """The same answer sent twice is taken twice; another one is too late (FORM-7)."""
+    if question.state is not QuestionState.ANSWERED:
+        return _GONE[question.state]
+    known = question.answer or {}
+    masked = {field.name for field in question.form.fields if field.masked}
+    same = _equal(
+        {name: value for name, value in values.items() if name not in masked},
+        {name: value for name, value in known.items() if name not in masked},
+    )
+    return Taken(question=question) if same and not masked & values.keys() else Lost()
+
+
+def _equal(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
+    """Equal as JSON: true is not 1."""
+    return repr(sorted(one.items())) == repr(sorted(other.items()))
+
+
+def _without_masked(form: Form, values: Mapping[str, object]) -> dict[str, object]:
+    """FORM-10: what is masked is not kept; it has to be typed again."""
+    masked = {field.name for field in form.fields if field.masked}
+    return {name: value for name, value in values.items() if name not in masked}
+
+
+def _refusals(errors: Sequence[FieldError]) -> tuple[tuple[str, str], ...]:
+    return tuple((error.field, error.code) for error in errors)
+
+
+def _codes(errors: Sequence[FieldError]) -> str:
+    """What was wrong, for the journal: codes, no names and no values."""
+    return ",".join(sorted({error.code for error in errors}))[:200]

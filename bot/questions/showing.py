@@ -1,0 +1,147 @@
+"""A question as people see it: open, changed by a tap, closed; in their language, as their channel can show it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from typing import Final
+
+from bot.model.output import Final as Answer
+from bot.model.part import Part
+from bot.model.question import Question, QuestionState
+from bot.ports.channel import Channel, Reply
+from bot.questions.links import Links
+from bot.questions.words import QuestionWords
+from forms.card import Button, Card, Style
+from forms.field import FieldKind
+from forms.presentation import CONFIRM, show
+from forms.wording import spelt
+from policy.boundary import Speech
+from policy.event import Chat
+
+_TIMES: Final = frozenset({FieldKind.TIME, FieldKind.DATETIME, FieldKind.TIME_RANGE, FieldKind.DATETIME_RANGE})
+_SIGNS: Final = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]()#+-.!|<>~"})
+
+
+class Showing:
+    """Makes the parts that show questions."""
+
+    def __init__(self, links: Links) -> None:
+        """Args: links: of the pages."""
+        self._links = links
+
+    def open(self, question: Question, channel: Channel, *, to: Reply, today: date) -> tuple[Part, ...]:
+        """The question, asked."""
+        answer = Answer(text=question.text, card=self._card(question, channel, today))
+        return channel.present(Speech.FINAL, answer, to=to)
+
+    def again(self, question: Question, channel: Channel, *, messages: Sequence[str], today: date) -> tuple[Part, ...]:
+        """The question after a change, in the last of the messages that show it: there are its buttons."""
+        words = QuestionWords(question.language)
+        text = question.text if len(messages) == 1 else ""
+        if question.state is QuestionState.CONFIRMING:
+            text = f"{text}\n\n**{plain(words.say('confirm'))}**\n{plain(words.say('confirm_reply'))}".strip()
+        answer = Answer(text=text, card=self._card(question, channel, today))
+        return _edit(question, channel, answer, messages)
+
+    def closed(self, question: Question, channel: Channel, *, messages: Sequence[str], person: str) -> tuple[Part, ...]:
+        """The question after its end: what was answered, nothing to tap; masked values stay hidden (FORM-10)."""
+        words = QuestionWords(question.language)
+        text = question.text if len(messages) == 1 else ""
+        end = f"{text}\n\n*{plain(end_of(question, words, person))}*".strip()
+        return _edit(question, channel, Answer(text=end, card=result(question, words, question.answer)), messages)
+
+    def _card(self, question: Question, channel: Channel, today: date) -> Card:
+        words = QuestionWords(question.language)
+        shown = show(question.form, question.kept, question.view, today=today, words=words.form)
+        taps = shown.taps if not shown.stepwise or channel.keyboards else ()
+        buttons = [Button(label=tap.label, value=tap.value, style=tap.style) for row in taps for tap in row]
+        widths = [len(row) for row in taps]
+        link = self._link(question)
+        if link is not None and question.form.fields and question.view != CONFIRM:
+            buttons.append(link(words.say("fill_in")))
+            widths.append(1)
+        confirming = question.view == CONFIRM
+        in_buttons = len(shown.rows) <= 1 and taps and not confirming and channel.keyboards
+        note, example = ("", "") if confirming else _how(question, words, tapped=bool(taps))
+        return Card(
+            buttons=tuple(buttons),
+            widths=tuple(widths),
+            fields=() if in_buttons else shown.rows,
+            columns=shown.columns,
+            note=note,
+            example=example,
+            stepwise=shown.stepwise,
+            form=None if confirming else question.form,
+        )
+
+    def _link(self, question: Question) -> Callable[[str], Button] | None:
+        """Makes the button with the question's link; None where there is no page to open."""
+        if question.destination.platform == "web":
+            return None  # the card itself has the fields there
+        page = self._links.page(question.id)
+        if page is None:
+            return None
+        mini = self._links.mini_app(question.id) if question.chat is Chat.DIRECT else None
+        inside = mini is not None and question.destination.platform == "telegram"
+
+        def button(label: str) -> Button:
+            url = mini if inside and mini is not None else page
+            return Button(label=label, url=url, web_app=inside, style=Style.PRIMARY)
+
+        return button
+
+
+def result(question: Question, words: QuestionWords, values: Mapping[str, object] | None) -> Card | None:
+    """Values as a table of names and what people read; None: there are none."""
+    if not values:
+        return None
+    return Card(
+        rows=tuple(
+            (" ".join(field.title.split()), spelt(field, values[field.name], words.form))
+            for field in question.form.fields
+            if field.name in values
+        ),
+    )
+
+
+def end_of(question: Question, words: QuestionWords, person: str) -> str:
+    """How it ended, in a sentence."""
+    match question.state:
+        case QuestionState.ANSWERED:
+            if person:
+                return words.say("answered", person=person)
+            return words.say("answered_by_link" if question.answered_by is None else "answered_by_somebody")
+        case QuestionState.EXPIRED:
+            return words.say("expired")
+        case _:
+            return words.say("cancelled")
+
+
+def plain(text: str) -> str:
+    """Words that format nothing, in the Markdown of an answer."""
+    return text.translate(_SIGNS)
+
+
+def masked(question: Question) -> bool:
+    """Whether something is asked that does not belong into a chat (FORM-10)."""
+    return any(field.masked for field in question.form.fields)
+
+
+def _how(question: Question, words: QuestionWords, *, tapped: bool) -> tuple[str, str]:
+    """How to answer in words, and lines to copy."""
+    if masked(question):
+        return words.say("in_form"), ""
+    asked = [field for field in question.form.fields if not field.fixed]
+    notes: list[str] = []
+    example = ""
+    if asked and not tapped:
+        notes.append(words.say("reply_one" if len(asked) == 1 else "reply"))
+        if len(asked) > 1:
+            example = "\n".join(f"{' '.join(field.title.split())}: …" for field in asked)
+    if any(field.kind in _TIMES for field in asked):
+        notes.append(words.say("zone", zone=question.timezone))
+    return "\n".join(notes), example
+
+
+def _edit(question: Question, channel: Channel, answer: Answer, messages: Sequence[str]) -> tuple[Part, ...]:
+    parts = channel.present(Speech.FINAL, answer, to=Reply(destination=question.destination))
+    return channel.present_rest(parts, message=messages[-1])

@@ -1,0 +1,104 @@
+"""What an agent may ask for while it works on one request (see :class:`bot.ports.agent.Desk`)."""
+
+import asyncio
+
+from bot.model.errors import AskError, ChannelError
+from bot.model.question import Asking, Conclusion, Question
+from bot.model.request import Attachment, Request
+from bot.ports.channel import Channel, Reply
+from bot.questions.room import QuestionRoom
+from bot.runtime.runs import Run
+
+
+class RequestDesk:
+    """The files of one request, and questions about it."""
+
+    def __init__(
+        self,
+        *,
+        channel: Channel,
+        request: Request,
+        run: Run,
+        to: Reply,
+        agent: str,
+        questions: QuestionRoom | None,
+        limit_bytes: int,
+    ) -> None:
+        """Make a desk.
+
+        Args:
+            channel: where the request came from.
+            request: as the agent got it.
+            run: rests while people are asked.
+            to: where questions go.
+            agent: its name.
+            questions: None: nobody can be asked.
+            limit_bytes: of a file.
+        """
+        self._channel = channel
+        self._request = request
+        self._run = run
+        self._to = to
+        self._agent = agent
+        self._questions = questions
+        self._attachments: frozenset[Attachment] = frozenset(request.attachments)
+        self._limit_bytes = limit_bytes
+        self._asked = 0
+        self._resting: dict[str, asyncio.Task[None]] = {}
+
+    async def read(self, attachment: Attachment) -> bytes:
+        """Fetch one file of this request."""
+        if attachment not in self._attachments:
+            raise ChannelError("the file does not belong to this request")
+        if attachment.size is not None and attachment.size > self._limit_bytes:
+            raise ChannelError("the file is too large")
+        return await self._channel.fetch(attachment, limit_bytes=self._limit_bytes)
+
+    def is_for(self, request_id: str, agent: str) -> bool:
+        """Whether it is the desk of this agent for this request."""
+        return (self._request.id, self._agent) == (request_id, agent)
+
+    async def ask(self, asking: Asking) -> Conclusion:
+        """Ask there where the request was made; a question without a key is known by its place in the run."""
+        if self._questions is None:
+            raise AskError("no_questions", "nobody can be asked here")
+        question = await self._put(self._questions, asking)
+        async with self._run.waiting_for_a_person():
+            conclusion = await self._questions.wait(question.id)
+        if conclusion is None:
+            raise AskError("gone", "the question is not kept any more")
+        return conclusion
+
+    async def put(self, asking: Asking) -> Question:
+        """Ask for an agent that waits for the answer elsewhere; the run rests until the question has ended."""
+        if self._questions is None:
+            raise AskError("no_questions", "nobody can be asked here")
+        question = await self._put(self._questions, asking)
+        if question.state.pending and question.id not in self._resting:
+            task = asyncio.create_task(self._rest(self._questions, question.id), name="question")
+            self._resting[question.id] = task
+            task.add_done_callback(lambda _: self._resting.pop(question.id, None))
+        return question
+
+    async def _rest(self, questions: QuestionRoom, question_id: str) -> None:
+        async with self._run.waiting_for_a_person():
+            await questions.ended(question_id)
+
+    async def _put(self, questions: QuestionRoom, asking: Asking) -> Question:
+        self._asked += 1
+        return await questions.ask(
+            asking,
+            agent=self._agent,
+            key=asking.key or f"{self._request.id}:{self._asked}",
+            place=self._run.work.place,
+            to=self._to,
+            asker=self._run.work.reading.event.sender,
+            event_id=self._run.work.event_id,
+            audience=self._run.work.decision.audience,
+            language=self._request.language,
+        )
+
+    def close(self) -> None:
+        """The run is over."""
+        for task in self._resting.values():
+            task.cancel()
