@@ -101,6 +101,7 @@ class Card:
         stepwise: a tap changes the card and ends nothing (a calendar, choices that are ticked): of use only where its
             buttons change in place.
         form: the fields themselves, for a channel that can show inputs.
+        timezone: IANA name of the zone in which times of the fields are meant.
     """
 
     title: str = field(default="", repr=False)
@@ -113,6 +114,7 @@ class Card:
     note: str = field(default="", repr=False)
     stepwise: bool = False
     form: Form | None = field(default=None, repr=False)
+    timezone: str = ""
 
     def __post_init__(self) -> None:
         if len(self.buttons) > MAX_BUTTONS:

@@ -10,11 +10,12 @@ from datetime import UTC, date, datetime
 from typing import Final
 from zoneinfo import ZoneInfo
 
-from forms import words
+from forms import formats, words
 from forms.dates import dates
 from forms.folding import ascii_digits, fold, seen
 from forms.reading import Ambiguous, Locale, Reading, Value, Wrong, settle
 
+_ANY_DAY: Final = date(2000, 1, 2)
 LONGEST: Final = 100  # characters
 MOST_WORDS: Final = 14
 
@@ -135,6 +136,29 @@ def _settled(found: list[tuple[date, Clock]], *, locale: Locale, none: str, many
     if readings and not any(readings):
         return Wrong("nonexistent_local_time")
     return settle((reading for stamped in readings for reading in stamped), none=none, many=many)
+
+
+def in_utc(read: Reading) -> Reading:
+    """The same moments spelt with Z, for a field that takes no other offset."""
+    match read:
+        case Value(value=value):
+            return Value(_spelt_in_utc(value))
+        case Ambiguous(code=code, readings=readings):
+            return Ambiguous(code, tuple(_spelt_in_utc(reading) for reading in readings))
+        case _:
+            return read
+
+
+def _spelt_in_utc(value: object) -> object:
+    if isinstance(value, list):
+        return [_spelt_in_utc(end) for end in value]
+    stamp = str(value)
+    hour = formats.read_time(stamp)
+    moment = formats.read_datetime(stamp) if hour is None else datetime.combine(_ANY_DAY, hour)
+    if moment is None or moment.year in (1, 9999):  # the ends of the calendar are nobody's time
+        return value
+    spelt = moment.astimezone(UTC).isoformat().removesuffix("+00:00") + "Z"
+    return spelt if hour is None else spelt.partition("T")[2]
 
 
 def _without_date(read: Reading) -> Reading:

@@ -16,7 +16,7 @@ from forms.pasted import Unsound
 from forms.ranges import read_date_range, read_datetime_range, read_time_range
 from forms.reading import Ambiguous, Locale, Reading, Value, Wrong, settle
 from forms.selection import MOST_PIECES, chosen, found, read_boolean, read_choice, read_choices, unquoted
-from forms.times import read_datetime, read_time
+from forms.times import in_utc, read_datetime, read_time
 
 __all__ = ["Ambiguous", "Locale", "Reading", "Value", "Wrong", "read_json", "read_value"]
 
@@ -34,6 +34,11 @@ def read_value(field: Field, text: str, *, locale: Locale, today: date) -> Readi
 
     Free text comes back as typed, trimmed. Bounds, lengths and patterns are the judge's business. Raises nothing.
     """
+    read = _read(field, text, locale, today)
+    return in_utc(read) if field.in_utc else read
+
+
+def _read(field: Field, text: str, locale: Locale, today: date) -> Reading:
     typed = trim(text)
     if field.kind is FieldKind.TEXT:
         return Value(typed)

@@ -79,6 +79,9 @@ def _admit(policy: Policy, event: Event, memory: Memory, now: datetime, *, whole
         return stop(Gate.IDENTITY, Reason.IDENTITY_UNKNOWN, Outcome.DEFER)
     if event.kind is Kind.INVITE:
         verdict = answer(policy, event, settings, person)
+        trusted = person is not None and person.operator
+        if verdict is not Reason.INVITE_NOT_AUTHORISED and not trusted and _over_rate(settings, memory, control=True):
+            return stop(Gate.RATE, Reason.RATE_LIMITED)
         outcome = Outcome.MUTE if verdict is Reason.INVITE_NOT_AUTHORISED else Outcome.RESPOND
         gate = Gate.ACCESS if outcome is Outcome.MUTE else None
         return _decision(outcome, verdict, audience, OutputClass.NONE, gate, control=gate is None)

@@ -1,10 +1,12 @@
 """What people say to a question, and what they are told about it (FORM-8, FORM-9, FORM-12)."""
 
+import re
 from collections.abc import Callable
 from datetime import datetime
+from typing import Final
 from zoneinfo import ZoneInfo
 
-from bot.model.output import Final
+from bot.model.output import Final as Answer
 from bot.model.question import Question, QuestionState, Way
 from bot.ports.questions import Confirm, Gone, Kept, Lost, NotYours, Outcome, Refused, Taken
 from bot.questions.room import QuestionRoom
@@ -15,6 +17,8 @@ from forms.reading import Locale
 from forms.replies import read_reply
 from forms.selection import decision
 from policy.event import Event
+
+_ADDRESS: Final = re.compile(r"\s*@\S+[:,]?\s*")
 
 
 class Hearing:
@@ -46,7 +50,7 @@ class Hearing:
             case _:
                 return ""
 
-    async def reply(self, event: Event, text: str, *, language: str) -> Final | None:
+    async def reply(self, event: Event, text: str, *, language: str) -> Answer | None:
         """A reply to a question, or what was said in its thread.
 
         Returns:
@@ -57,11 +61,12 @@ class Hearing:
             return None
         words = QuestionWords(language)
         if not question.state.pending:
-            return Final(text=plain(words.say("too_late")))
-        if masked(question):
-            return Final(text=plain(words.say("use_form")))
+            return Answer(text=plain(words.say("too_late")))
         if not self._room.may(question, event.sender):
             return None
+        if masked(question):
+            return Answer(text=plain(words.say("use_form")))
+        text = _without_address(text) if event.mentions_self else text
         if question.state is QuestionState.CONFIRMING:
             sure = decision(text)
             if sure is True:
@@ -71,20 +76,20 @@ class Hearing:
                 return self._told(outcome, words)
             if sure is False:
                 await self._room.reopen(question)
-                return Final(text=plain(words.say("mend_all")))
+                return Answer(text=plain(words.say("mend_all")))
         today = self._clock().astimezone(ZoneInfo(question.timezone)).date()
         read = read_reply(
             question.form,
             text,
             locale=Locale(language=language, timezone=question.timezone),
             today=today,
-            kept=question.kept if question.state is QuestionState.OPEN else {},
+            kept=question.kept,
         )
         if read.errors:
             await self._room.keep(question, read.values, read.errors)
             problems = [f"- {plain(words.problem(question.form, error))}" for error in read.errors]
             mend = words.say("mend" if read.values else "mend_all")
-            return Final(text="\n".join([*problems, "", plain(mend)]))
+            return Answer(text="\n".join([*problems, "", plain(mend)]))
         values = filled(question.form, read.values)
         return self._told(await self._room.answer(question, values, by=event.sender, way=Way.REPLY), words)
 
@@ -96,18 +101,23 @@ class Hearing:
                     return question
         return None
 
-    def _told(self, outcome: Outcome, words: QuestionWords) -> Final | None:
+    def _told(self, outcome: Outcome, words: QuestionWords) -> Answer | None:
         match outcome:
             case Taken(question=question):
-                return Final(text=plain(words.say("noted")), card=result(question, words, question.answer))
+                return Answer(text=plain(words.say("noted")), card=result(question, words, question.answer))
             case Confirm(question=question):
                 shown = result(question, words, question.kept)
-                return Final(text=f"{plain(words.say('confirm'))}\n{plain(words.say('confirm_reply'))}", card=shown)
+                return Answer(text=f"{plain(words.say('confirm'))}\n{plain(words.say('confirm_reply'))}", card=shown)
             case Refused():  # read and judged already: the schema has changed its mind
-                return Final(text=plain(words.say("mend_all")))
+                return Answer(text=plain(words.say("mend_all")))
             case Lost():
-                return Final(text=plain(words.say("lost")))
+                return Answer(text=plain(words.say("lost")))
             case Gone():
-                return Final(text=plain(words.say("too_late")))
+                return Answer(text=plain(words.say("too_late")))
             case NotYours():
                 return None
+
+
+def _without_address(text: str) -> str:
+    """What was typed without the leading address of the bot, which belongs to no field."""
+    return _ADDRESS.sub("", text, count=1)

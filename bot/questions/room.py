@@ -322,10 +322,19 @@ class QuestionRoom:
 
     async def keep(self, question: Question, kept: Mapping[str, object], errors: Sequence[FieldError]) -> None:
         """Valid values of a partly wrong answer are kept, and the attempt is noted (FORM-2, FORM-8)."""
-        safe = _without_masked(question.form, kept)
-        changed = replace(question, kept=safe, refused=_refusals(errors))
-        if await self._store.change(changed, now=self._clock(), note=_codes(errors)) is None:
+        if not await self._refuse(question, kept, errors):
             log.info("attempt_not_kept")
+
+    async def _refuse(self, question: Question, kept: Mapping[str, object], errors: Sequence[FieldError]) -> bool:
+        """What is being confirmed is what was shown: another answer in its place opens the question again (FORM-12)."""
+        changed = replace(question, kept=_without_masked(question.form, kept), refused=_refusals(errors))
+        parts: list[NewPart] = []
+        if question.state is QuestionState.CONFIRMING:
+            changed = replace(changed, state=after(question.state, "reopen"), view="")
+            parts = await self._refreshed(changed)
+        done = await self._store.change(changed, now=self._clock(), parts=parts, note=_codes(errors))
+        self._dispatcher.enqueue(done or ())
+        return done is not None
 
     async def reopen(self, question: Question) -> Outcome | Kept:
         """The answer that was to be confirmed is not the one: it can be changed (FORM-12)."""
@@ -359,16 +368,15 @@ class QuestionRoom:
                 wrong = {error.field for error in errors}
                 right = {} if "" in wrong else {name: value for name, value in values.items() if name not in wrong}
                 kept = _without_masked(question.form, {**question.kept, **right})
-                changed = replace(question, kept=kept, refused=_refusals(errors))
-                if await self._store.change(changed, now=self._clock(), note=_codes(errors)) is not None:
+                if await self._refuse(question, kept, errors):
                     return Refused(errors=errors, kept=kept)
-            elif question.important and not (confirmed and _equal(values, question.kept)):
+            elif question.important and not (confirmed and _is_confirmed(question, values)):
                 changed = replace(question, state=after(question.state, "confirm"), kept=dict(values), view=CONFIRM)
                 parts = await self._refreshed(changed)
                 done = await self._store.change(changed, now=self._clock(), parts=parts)
                 if done is not None:
                     self._dispatcher.enqueue(done)
-                    return Confirm(question=changed)
+                    return Confirm(question=replace(changed, version=changed.version + 1))
             else:
                 answered = replace(
                     question,
@@ -409,7 +417,8 @@ class QuestionRoom:
         if channel is not None and messages:
             person = self._policy().person(question.answered_by)
             name = "" if person is None else person.display or person.id
-            shown = self._showing.closed(question, channel, messages=messages, person=name)
+            today = self._today(question)
+            shown = self._showing.closed(question, channel, messages=messages, person=name, today=today)
             parts = self._cleared(question, shown, None)
         done = await self._store.change(question, now=self._clock(), parts=parts)
         if done is None:
@@ -493,6 +502,11 @@ def _repeated(question: Question, values: Mapping[str, object]) -> Outcome:
         {name: value for name, value in known.items() if name not in masked},
     )
     return Taken(question=question) if same and not masked & values.keys() else Lost()
+
+
+def _is_confirmed(question: Question, values: Mapping[str, object]) -> bool:
+    """Whether these are the values that were shown to be confirmed (FORM-12)."""
+    return question.state is QuestionState.CONFIRMING and _equal(values, question.kept)
 
 
 def _equal(one: Mapping[str, object], other: Mapping[str, object]) -> bool:

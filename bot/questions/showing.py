@@ -34,20 +34,36 @@ class Showing:
         return channel.present(Speech.FINAL, answer, to=to)
 
     def again(self, question: Question, channel: Channel, *, messages: Sequence[str], today: date) -> tuple[Part, ...]:
-        """The question after a change, in the last of the messages that show it: there are its buttons."""
-        words = QuestionWords(question.language)
-        text = question.text if len(messages) == 1 else ""
-        if question.state is QuestionState.CONFIRMING:
-            text = f"{text}\n\n**{plain(words.say('confirm'))}**\n{plain(words.say('confirm_reply'))}".strip()
-        answer = Answer(text=text, card=self._card(question, channel, today))
-        return _edit(question, channel, answer, messages)
+        """The question after a change, in the last of the messages that show it: there are its buttons.
 
-    def closed(self, question: Question, channel: Channel, *, messages: Sequence[str], person: str) -> tuple[Part, ...]:
+        Where the signs under a message stay as they are, what is to be confirmed is a message of its own: a sign that
+        stood for an answer never confirms one (FORM-12).
+        """
+        words = QuestionWords(question.language)
+        card = self._card(question, channel, today)
+        asked = f"**{plain(words.say('confirm'))}**\n{plain(words.say('confirm_reply'))}"
+        if question.state is not QuestionState.CONFIRMING:
+            asked = ""
+        if channel.keyboards:
+            return _edit(question, channel, asked, card, messages)
+        if not asked:
+            return _replaced(question, channel, Answer(text=plain(words.say("mend_all"))), messages[-1])
+        to = Reply(destination=question.destination, message=messages[-1])
+        return channel.present(Speech.FINAL, Answer(text=asked, card=card), to=to)
+
+    def closed(
+        self, question: Question, channel: Channel, *, messages: Sequence[str], person: str, today: date
+    ) -> tuple[Part, ...]:
         """The question after its end: what was answered, nothing to tap; masked values stay hidden (FORM-10)."""
         words = QuestionWords(question.language)
-        text = question.text if len(messages) == 1 else ""
-        end = f"{text}\n\n*{plain(end_of(question, words, person))}*".strip()
-        return _edit(question, channel, Answer(text=end, card=result(question, words, question.answer)), messages)
+        end = f"*{plain(end_of(question, words, person))}*"
+        pieces = len(messages)
+        if question.important and not channel.keyboards:  # those after the question have asked to confirm it
+            pieces = len(self.open(question, channel, to=Reply(destination=question.destination), today=today))
+        parts = _edit(question, channel, end, result(question, words, question.answer), messages[:pieces])
+        for message in messages[pieces:]:
+            parts += _replaced(question, channel, Answer(text=end), message)
+        return parts
 
     def _card(self, question: Question, channel: Channel, today: date) -> Card:
         words = QuestionWords(question.language)
@@ -71,6 +87,7 @@ class Showing:
             example=example,
             stepwise=shown.stepwise,
             form=None if confirming else question.form,
+            timezone=question.timezone,
         )
 
     def _link(self, question: Question) -> Callable[[str], Button] | None:
@@ -128,12 +145,12 @@ def masked(question: Question) -> bool:
 
 def _how(question: Question, words: QuestionWords, *, tapped: bool) -> tuple[str, str]:
     """How to answer in words, and lines to copy."""
-    if masked(question):
-        return words.say("in_form"), ""
     asked = [field for field in question.form.fields if not field.fixed]
     notes: list[str] = []
     example = ""
-    if asked and not tapped:
+    if masked(question):
+        notes.append(words.say("in_form"))
+    elif asked and not tapped:
         notes.append(words.say("reply_one" if len(asked) == 1 else "reply"))
         if len(asked) > 1:
             example = "\n".join(f"{' '.join(field.title.split())}: …" for field in asked)
@@ -142,6 +159,20 @@ def _how(question: Question, words: QuestionWords, *, tapped: bool) -> tuple[str
     return "\n".join(notes), example
 
 
-def _edit(question: Question, channel: Channel, answer: Answer, messages: Sequence[str]) -> tuple[Part, ...]:
+def _edit(
+    question: Question, channel: Channel, added: str, card: Card | None, messages: Sequence[str]
+) -> tuple[Part, ...]:
+    """The question with what is added, in its last message; where that does not fit as before, without its words."""
+    whole = Answer(text=f"{question.text}\n\n{added}".strip(), card=card)
+    parts = channel.present(Speech.FINAL, whole, to=Reply(destination=question.destination))
+    if len(messages) == 1:
+        return channel.present_rest(parts, message=messages[0])
+    if len(parts) == len(messages):
+        return channel.present_rest(parts[-1:], message=messages[-1])
+    return _replaced(question, channel, Answer(text=added, card=card), messages[-1])
+
+
+def _replaced(question: Question, channel: Channel, answer: Answer, message: str) -> tuple[Part, ...]:
+    """Something else in the place of a message."""
     parts = channel.present(Speech.FINAL, answer, to=Reply(destination=question.destination))
-    return channel.present_rest(parts, message=messages[-1])
+    return channel.present_rest(parts, message=message)

@@ -40,8 +40,8 @@ log = get_logger(__name__)
 
 ANONYMOUS = "anonymous"
 """Whoever has no account (PART-16) shares one rate of a person with all who have none."""
-LOOKUPS = {"person": 10, "channel": 30}
-"""How often in a minute the platform is asked for other messages, on account of what one writes or all write."""
+LOOKUPS_OF_ONE, LOOKUPS = 10, 30
+"""How often in a minute the platform is asked for other messages: on account of one person, and of all in a channel."""
 EDITS_KEPT = 1000
 REVISIT_S = 1.0
 """How often events that wait for the bot's own identity or for a key are looked at again (PART-14, PART-17)."""
@@ -142,7 +142,10 @@ class Gateway:
     async def _decide(self, stored: Stored, row: Unfinished | None) -> None:
         reading = await self._placed(self._channels[stored.account].read(stored))
         if row is not None and row.state is InboxState.DECIDED and row.decision is not None:
-            if reading.event.identity_known:
+            if reading.event.kind is Kind.UNDECRYPTABLE and reading.event.identity_known:
+                log.error("keys_lost", platform=reading.event.destination.platform)  # an empty question helps nobody
+                await self._inbox.finish(stored.id, [], outcome="stopped", now=self._clock())
+            elif reading.event.identity_known:
                 await self._resume(stored, reading, row)
             else:  # its words may not be readable yet either
                 await self._wait(row, reading, row.decision, self._clock())
@@ -242,9 +245,9 @@ class Gateway:
     async def _find(self, event: Event, message: str) -> Found | None:
         """Ask the platform. Whoever writes of ever new messages does not make us ask for ever."""
         channel, person, now = str(event.destination.room), event.sender or ANONYMOUS, self._clock()
-        if self._lookups.count(channel, person, now=now) >= LOOKUPS["person"]:
+        if self._lookups.count(channel, person, now=now) >= LOOKUPS_OF_ONE:
             return None
-        if self._lookups.count(channel, None, now=now) >= LOOKUPS["channel"]:
+        if self._lookups.count(channel, None, now=now) >= LOOKUPS:
             return None
         self._lookups.note(channel, person, now=now)
         return await self._channels[event.destination.account].find(event.destination, message)
@@ -257,7 +260,7 @@ class Gateway:
             original = await self._inbox.original(event.destination, event.message, before=stored.id)
         else:
             original = Original.UNSEEN
-        channel = str(event.destination.room)
+        channel = _counted_at(event)
         return Memory(
             first_start=first_start,
             original=original,
@@ -357,7 +360,7 @@ class Gateway:
     def _hand_over(self, work: Work, now: datetime) -> None:
         event = work.reading.event
         rates = self._controls if work.decision.control else self._rates
-        rates.note(str(event.destination.room), event.sender or ANONYMOUS, now=now)
+        rates.note(_counted_at(event), event.sender or ANONYMOUS, now=now)
         self._worker.submit(work)
 
     async def _migrate(self, reading: Reading, migration: Migration, now: datetime) -> None:
@@ -411,6 +414,11 @@ class Gateway:
         events_decided(event.destination.platform, decision.outcome.value, decision.reason.value)
         if event.message is not None:
             self._rulings.publish(Ruling(destination=event.destination, message=event.message, decision=decision))
+
+
+def _counted_at(event: Event) -> str:
+    """Where requests are counted: in their room; invites, which make rooms, at the account."""
+    return event.destination.account if event.kind is Kind.INVITE else str(event.destination.room)
 
 
 def _deferred_row(stored: Stored) -> Unfinished:

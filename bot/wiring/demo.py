@@ -10,7 +10,9 @@ from bot.runtime.rulings import Rulings
 from bot.storage.store import Store
 from bot.wiring.agents import agent
 from bot.wiring.channels import chat_words
-from bot.wiring.gateway import assemble, in_force, listen_for_the_end, until_told, utc_now
+from bot.wiring.clock import utc_now
+from bot.wiring.gateway import assemble, in_force, listen_for_the_end, until_told
+from bot.wiring.questions import answers_in
 from bot.wiring.records import STORE
 
 
@@ -56,6 +58,7 @@ async def run_demo(*, port: int, announce: Callable[[str], None]) -> None:
                 rulings=rulings,
                 stop=told,
                 sweepers=(page.sweep,),
+                asking=[answers_in(page)],
             )
 
             async def tell() -> None:

@@ -6,7 +6,7 @@ import os
 import secrets
 import signal
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from bot.model.errors import ConfigError
 from bot.observability.health import Health
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel
-from bot.questions.links import Links
+from bot.questions.links import Links, link_key
 from bot.questions.room import QuestionRoom
 from bot.runtime.daemon import Crew, Daemon, Sweeper
 from bot.runtime.gateway import Gateway
@@ -30,18 +30,15 @@ from bot.runtime.worker import Worker
 from bot.storage.store import Store
 from bot.wiring.agents import agent
 from bot.wiring.channels import built_in_chat, matrix, telegram, web_ids
-from bot.wiring.records import CONTROL, STORE, control_socket
+from bot.wiring.clock import utc_now
+from bot.wiring.questions import Asks, answers_in, interface, pages
+from bot.wiring.records import CONTROL, LINK_KEY, STORE, control_socket
 from policy.document import load
 from policy.errors import PolicyError
 from policy.ruleset import Policy
 
 Clock = Callable[[], datetime]
 Service = Callable[[], Coroutine[Any, Any, None]]
-
-
-def utc_now() -> datetime:
-    """The clock of the daemon."""
-    return datetime.now(UTC)
 
 
 def assemble(
@@ -59,6 +56,7 @@ def assemble(
     services: Sequence[Service] = (),
     stop: asyncio.Event | None = None,
     links: Links | None = None,
+    asking: Sequence[Asks] = (),
 ) -> Daemon:
     """Put a daemon together.
 
@@ -76,6 +74,7 @@ def assemble(
         services: further things that run as long as the daemon does.
         stop: ends the daemon when it is set.
         links: of the pages of questions; None: questions have no pages.
+        asking: are given the room of questions and the worker, and give services that need them.
     """
     by_account = {channel.account: channel for channel in channels}
     rulings = Rulings() if rulings is None else rulings
@@ -143,7 +142,11 @@ def assemble(
             health=Health() if health is None else health,
             clock=clock,
             contents_retention=contents_retention,
-            services=(*services, questions.run),
+            services=(
+                *services,
+                questions.run,
+                *(one for ask in asking if (one := ask(questions, worker)) is not None),
+            ),
         ),
         stop=stop,
     )
@@ -177,6 +180,8 @@ async def run_gateway(config: Config) -> None:
             services.append(health_page(health, config.metrics.listen.host, config.metrics.listen.port))
         services.append(control_socket(config.data_dir / CONTROL, chat, web_ids(policy())))
         services.append(restarts(config, policy))
+        asking = [*([] if chat is None else [answers_in(chat)]), *pages(config), *interface(config)]
+        key = await asyncio.to_thread(link_key, config.data_dir / LINK_KEY)
         daemon = assemble(
             policy=policy,
             store=store,
@@ -189,6 +194,8 @@ async def run_gateway(config: Config) -> None:
             sweepers=() if chat is None else (chat.sweep,),
             services=services,
             stop=told,
+            links=Links(key, config.pages.base_url if config.pages.enabled else None),
+            asking=asking,
         )
         await until_told(daemon, policy)
     finally:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 STORE = "discreet.db"
 CONTROL = "control.sock"
+LINK_KEY = "links.key"
 Service = Callable[[], Coroutine[Any, Any, None]]
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import io
+import json
 import logging
 
 import pytest
@@ -125,6 +126,38 @@ async def test_an_edit_of_an_edit_is_none_and_starts_no_second_run(server, tmp_p
         assert gateway.reasons(first) == ["edit_of_unknown_message"]
 
 
+@rule("PART-1", "OUT-5", "IDENT-1")
+async def test_an_answer_of_the_bot_in_another_room_is_no_answer_here(server, tmp_path):
+    async with running(tmp_path, server) as gateway:
+        server.say(ROOM, "desk?", sender=BOB, mentions=[BOT])
+        (answer,) = await server.wait_sent(ROOM)
+        relates = {"m.in_reply_to": {"event_id": answer["event_id"]}}
+        reply = server.say(OTHER, "and then?", sender=BOB, mentions=[], **{"m.relates_to": relates})
+        await gateway.ruled(reply)
+        assert gateway.reasons(reply) == ["reply_author_unknown"]
+
+
+@rule("PART-1", "IDENT-1")
+@pytest.mark.parametrize(
+    "spoiled",
+    [
+        {"event_id": "$another"},
+        {"room_id": OTHER},
+        {"sender": [BOT]},
+        {"sender": None},
+        {"content": {"m.relates_to": {"rel_type": "m.replace", "event_id": "$x"}}},
+    ],
+)
+async def test_who_wrote_a_message_is_not_taken_from_an_answer_about_something_else(server, tmp_path, spoiled):
+    event = {"event_id": "$asked", "room_id": ROOM, "sender": BOT, "type": "m.room.message", "content": {}}
+    async with running(tmp_path, server) as gateway:
+        server.garble("event", json.dumps({**event, **spoiled}).encode(), times=None)
+        relates = {"m.in_reply_to": {"event_id": "$asked"}}
+        reply = server.say(ROOM, "and then?", sender=EVE, mentions=[], **{"m.relates_to": relates})
+        await gateway.ruled(reply)
+        assert gateway.reasons(reply) == ["reply_author_unknown"]
+
+
 # Redactions
 
 
@@ -192,6 +225,18 @@ def swap(server, room):
     server.member(room, ANN, "leave")
 
 
+@rule("IDENT-5", "PART-4", "PART-16")
+async def test_a_direct_invite_is_followed_also_where_the_server_tells_nothing_of_the_inviter(server, tmp_path):
+    async with running(tmp_path, server) as gateway:
+        room = "!bare:example.org"
+        server.invite(room, sender=BOB, is_direct=True)
+        await server.wait_call("join")
+        await server.wait_drained()
+        server.say(room, "hello", sender=BOB)
+        await server.wait_sent(room)
+        assert [request.audience.value for request in gateway.agent.requests] == ["external"]
+
+
 # Encryption
 
 
@@ -213,6 +258,24 @@ async def test_after_a_new_login_nothing_leaves_in_the_clear_before_the_rooms_ar
         hanging.release()
         await server.wait_sent(ROOM, timeout=20)
         assert [event["type"] for event in server.sent(ROOM)] == ["m.room.encrypted"]
+
+
+@rule("OUT-5")
+@pytest.mark.parametrize("content", [{"algorithm": "org.hostile.plain"}, {}, {"algorithm": None}])
+async def test_what_was_encrypted_once_never_goes_in_the_clear_whatever_its_state_says_later(server, tmp_path, content):
+    server.push(
+        ROOM, server.event("m.room.encryption", {"algorithm": "m.megolm.v1.aes-sha2"}, sender=BOB, state_key="")
+    )
+    async with running(tmp_path, server):
+        pass
+    server.push(ROOM, server.event("m.room.encryption", content, sender=EVE, state_key=""))
+    async with running(tmp_path, server) as gateway:
+        words = server.say(ROOM, "desk?", sender=BOB, mentions=[BOT])
+        await gateway.ruled(words)
+        await gateway.until(lambda: gateway.agent.requests)
+        await gateway.daemon.crew.worker.idle()
+        await gateway.until(lambda: server.sent(ROOM) or gateway.daemon.crew.dispatcher.waiting)
+        assert {event["type"] for event in server.sent(ROOM)} <= {"m.room.encrypted"}
 
 
 # Signs

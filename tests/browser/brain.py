@@ -14,17 +14,19 @@ from bot.deliveries.door import Door, Place
 from bot.model.clearance import Clearance
 from bot.model.inbound import Arrival, Material, Reading, Stored
 from bot.model.output import Final, OutFile
-from bot.model.part import Part, Receipt
+from bot.model.part import Delivered, Part, Receipt
+from bot.model.question import Question
 from bot.ports.channel import Reply
 from bot.ports.decisions import Ruling
 from bot.runtime.rulings import Rulings
 from forms.card import Button, Card, Style
 from policy.boundary import Basis, Speech
 from policy.decision import Audience, Decision, Outcome
-from policy.destination import parse_destination
+from policy.destination import Destination, parse_destination
 from policy.event import Memory
 from policy.participation import admit
 from policy.ruleset import Access, ChannelPolicy, Person, Policy, Streaming
+from tests.browser.questions import Asked
 
 MEMBERS = (
     Member(id="mara", name="Mara Lindqvist"),
@@ -95,8 +97,10 @@ ANSWER = "Your delivery comes on **Tuesday**.\n\n| item | count |\n|---|---|\n| 
 class Brain:
     """Decides by the policy, answers by a script, and lets nothing out but through the door."""
 
-    def __init__(self, chat: WebChat, board: Rulings, policy: Policy = POLICY) -> None:
+    def __init__(self, chat: WebChat, board: Rulings, asked: "Asked", policy: Policy = POLICY) -> None:
         self.chat = chat
+        self.asked = asked
+        asked.shows = self.edit
         self.board = board
         self.policy = policy
         self.door = Door(lambda: self.policy)
@@ -158,6 +162,8 @@ class Brain:
         event = reading.event
         place = Place(destination=event.destination, chat=event.chat, person=event.sender)
         to = Reply(destination=event.destination, message=event.message)
+        if await self.asked.hear(event, material):
+            return
         if material.tap_token is not None:
             note = self.chat.answer_tap(material.tap_id or "", "Noted, thank you.", to=to)
             assert note is not None
@@ -173,6 +179,8 @@ class Brain:
             await self.final(Final(text=f"I have read {sum(sizes)} bytes.", files=files), to, place)
         elif "card" in material.text:
             await self.final(Final(text="", card=CARD), to, place)
+        elif "ask" in material.text:
+            await self.ask(material.text.partition("ask ")[2], event.destination, asker=event.sender, to=to)
         elif "stream" in material.text:
             for text in ("Looking", "Looking it up", "Looking it up: the answer"):
                 grown = self.chat.present_fragment(
@@ -190,6 +198,24 @@ class Brain:
 
     async def final(self, answer: Final, to: Reply, place: Place) -> list[Receipt]:
         return [await self.say(part, place) for part in self.chat.present(Speech.FINAL, answer, to=to)]
+
+    async def ask(self, name: str, room: Destination, *, asker: str | None, to: Reply | None = None) -> str:
+        """Show a question of :data:`tests.browser.questions.SCHEMAS`; returns the id of its message."""
+        question = self.asked.new(name, room, asker=asker)
+        (part,) = self.chat.present(Speech.FINAL, self.asked.open(question), to=to or Reply(destination=room))
+        receipt = await self.say(part, Place(destination=room, chat=question.chat, person=question.asker))
+        assert isinstance(receipt, Delivered)
+        (message,) = receipt.messages
+        self.asked.shown(question, message, part.buttons)
+        return message
+
+    async def edit(self, question: Question, message: str, answer: Final) -> None:
+        """Show a question's message anew; the card's buttons have new tokens."""
+        to = Reply(destination=question.destination)
+        (part,) = self.chat.present_rest(self.chat.present(Speech.FINAL, answer, to=to), message=message)
+        place = Place(destination=question.destination, chat=question.chat, person=question.asker)
+        assert isinstance(await self.say(part, place), Delivered)
+        self.asked.shown(question, message, part.buttons)
 
 
 CARD = Card(
@@ -221,6 +247,7 @@ class Desk:
         self.timeline = settings.pop("timeline", None) or MemoryTimeline()
         self.entrances = settings.pop("entrances", None) or MemoryEntrances()
         self.clock = Clock()
+        self.asked = Asked(self.clock)
         demo = settings.pop("demo", True)
         self.chat = WebChat(
             desk="demo",
@@ -233,9 +260,10 @@ class Desk:
             clock=self.clock,
             demo=demo,
             things_to_try=THINGS if demo else (),
+            questions=self.asked,
             **settings,
         )
-        self.brain = Brain(self.chat, self.board)
+        self.brain = Brain(self.chat, self.board, self.asked)
 
     @property
     def url(self) -> str:

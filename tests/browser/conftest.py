@@ -50,9 +50,9 @@ class Screen:
     async def say(self, room, text, *, who=None):
         pane = self.room(room)
         if who is not None:
-            await pane.locator("select").select_option(who)
-        await pane.locator("textarea").fill(text)
-        await pane.locator("textarea").press("Enter")
+            await pane.locator(".composer select").select_option(who)
+        await pane.locator(".composer textarea").fill(text)
+        await pane.locator(".composer textarea").press("Enter")
 
     async def sees(self, room, text, selector=".message"):
         await self.room(room).locator(selector, has_text=text).first.wait_for()

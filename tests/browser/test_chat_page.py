@@ -1,14 +1,19 @@
 """The page of the built-in chat, driven in Chromium."""
 
 import json
+import os
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from bot.channels.web.people import Member, Room
+from bot.model.question import QuestionState, Way
 from bot.wiring import run_demo
 from tests.browser.mentions import KNOWN, MENTIONS
 
+AXE = Path(__file__).parents[2] / ".cache" / "axe" / "node_modules" / "axe-core" / "axe.min.js"
 HOSTILE = "<img src=x onerror=\"document.title='hacked'\"><script>document.title='hacked'</script>"
 
 
@@ -363,3 +368,398 @@ async def test_the_page_and_the_server_find_the_same_mentions(screen):
             [[text for text, _ in MENTIONS], list(KNOWN)],
         )
         assert json.dumps(found) == json.dumps([list(expected) for _, expected in MENTIONS])
+
+
+FIELDS = {
+    "Who takes it in": "Jordan",
+    "Boxes": "12",
+    "Highest price": "9.5",
+    "Day": "2026-12-24",
+    "E-mail": "jordan@example.org",
+    "Website": "https://example.org",
+    "Notes": "Ring twice,\nthen wait.",
+    "Call me at": "2026-12-23T09:30",
+    "from": "10:00",
+    "to": "12:30",
+}
+
+
+async def asks(page, name, room="customers", person="mara"):
+    """Somebody asks the bot, and the bot asks back; its card."""
+    composer = page.room(room).locator(".composer")
+    await composer.locator("select").select_option(person)
+    await composer.locator("textarea").fill(f"@desk ask {name}")
+    await composer.locator("textarea").press("Enter")
+    await page.sees(room, f"What about the {name}?", ".from-bot")
+    return page.room(room).locator(".from-bot", has_text=f"What about the {name}?").last
+
+
+@pytest.mark.rule("FORM-3")
+async def test_a_question_is_answered_by_a_button_and_closes(screen):
+    async with screen() as page:
+        card = await asks(page, "colour")
+        await page.picture("question-colour")
+        await card.locator(".card-button", has_text="Green").click()
+        await card.get_by_text("It is answered.").wait_for()
+        assert await card.locator("button.card-button, form").count() == 0
+        (question,) = page.desk.asked.questions.values()
+        assert (question.answer, question.way) == ({"colour": "Green"}, "tap")
+
+
+@pytest.mark.rule("FORM-3")
+async def test_a_question_is_answered_in_ones_own_words(screen):
+    async with screen() as page:
+        card = await asks(page, "colour")
+        line = card.get_by_label("Or answer in your own words")
+        await line.fill("blue")
+        await line.press("Enter")
+        await card.get_by_text("It is answered.").wait_for()
+        await page.sees("customers", "blue", ".message:not(.from-bot)")
+        (question,) = page.desk.asked.questions.values()
+        assert (question.answer, question.way) == ({"colour": "Blue"}, "reply")
+
+
+@pytest.mark.rule("FORM-3")
+async def test_a_question_is_answered_by_its_fields(screen):
+    async with screen() as page:
+        card = await asks(page, "delivery")
+        for label, value in FIELDS.items():
+            await card.get_by_label(re.compile(rf"^{label}( optional)?$")).fill(value)
+        await card.get_by_role("radio", name="yes").check()
+        await card.get_by_role("radio", name="Fast").check()
+        await card.get_by_role("checkbox", name="Ice").check()
+        await card.get_by_role("checkbox", name="Card").check()
+        await card.get_by_label("Country").select_option(label="BG")
+        await card.screenshot(path=page._pictures / "question-fields.png")
+        await card.get_by_role("button", name="Send the answer").click()
+        await card.get_by_text("It is answered.").wait_for()
+        (question,) = page.desk.asked.questions.values()
+        assert question.answer == {
+            "name": "Jordan",
+            "boxes": 12,
+            "price": 9.5,
+            "fragile": True,
+            "day": "2026-12-24",
+            "hours": ["10:00:00+01:00", "12:30:00+01:00"],
+            "call": "2026-12-23T09:30:00+01:00",
+            "speed": 2,
+            "extras": ["Ice", "Card"],
+            "country": "BG",
+            "mail": "jordan@example.org",
+            "site": "https://example.org",
+            "notes": "Ring twice,\nthen wait.",
+            "terms": "2026-01",
+        }
+        assert (question.way, question.answered_by) == ("card", "web:mara")
+        await page.picture("question-closed")
+
+
+@pytest.mark.rule("FORM-2", "FORM-3")
+async def test_what_is_wrong_is_said_beside_its_field_and_only_that_is_mended(screen):
+    async with screen() as page:
+        card = await asks(page, "delivery")
+        await card.get_by_label("Who takes it in").fill("Jordan")
+        await card.get_by_label("Boxes").fill("99")
+        await card.get_by_label("E-mail").fill("jordan")
+        await card.get_by_label("from").fill("10:00")
+        await card.get_by_label("E-mail").press("Enter")
+        await card.get_by_text("Please look once more at what is marked.").wait_for()
+        wrong = await card.locator(".is-wrong").evaluate_all(
+            "boxes => boxes.map((box) => [box.querySelector('label, legend').firstChild.data, box.querySelector('.wrong').innerText])"
+        )
+        assert dict(wrong) == {
+            "Boxes": "Please write at most 20.",
+            "Day": "Please fill this in.",
+            "Between": "Please fill in both.",
+            "E-mail": "Please write a whole e-mail address.",
+        }
+        boxes = card.get_by_label("Boxes")
+        assert await boxes.evaluate("input => input === document.activeElement")
+        assert await boxes.get_attribute("aria-invalid") == "true"
+        described = (await boxes.get_attribute("aria-describedby") or "").split()
+        said = [await page.page.locator(f"#{id_}").inner_text() for id_ in described]
+        assert said == ["at least 1 · at most 20", "Please write at most 20."]
+        assert await card.get_by_label("Who takes it in").input_value() == "Jordan"
+        assert page.desk.asked.attempts == [
+            ["boxes: above_maximum", "day: missing_required", "hours: wrong_type", "mail: invalid_email"]
+        ]
+        await card.screenshot(path=page._pictures / "question-errors.png")
+        await boxes.fill("20")
+        await card.get_by_label("Day").fill("2026-12-24")
+        await card.get_by_label("E-mail").fill("jordan@example.org")
+        await card.get_by_label(re.compile("^to$")).fill("11:00")
+        await card.get_by_role("button", name="Send the answer").click()
+        await card.get_by_text("It is answered.").wait_for()
+
+
+async def test_a_half_typed_date_is_said_and_not_taken_for_none(screen):
+    async with screen() as page:
+        card = await asks(page, "call")
+        await card.get_by_label("Call me at").focus()
+        await page.page.keyboard.type("2312")
+        await page.page.keyboard.press("Enter")
+        await card.get_by_text("Please give a whole date and time.").wait_for()
+        assert page.desk.asked.attempts == []
+
+
+@pytest.mark.rule("FORM-8")
+async def test_a_time_that_comes_twice_is_asked_back_with_both_readings(screen):
+    async with screen() as page:
+        card = await asks(page, "call")
+        await card.get_by_label("Call me at").fill("2026-10-25T02:30")
+        await card.get_by_role("button", name="Send the answer").click()
+        await card.get_by_text("this time comes twice").wait_for()
+        await card.screenshot(path=page._pictures / "question-doubt.png")
+        assert page.desk.asked.attempts == [["at: invalid_datetime"]]
+        await card.get_by_role("radio", name="UTC+01:00").check()
+        await card.get_by_role("button", name="Send the answer").click()
+        await card.get_by_text("It is answered.").wait_for()
+        (question,) = page.desk.asked.questions.values()
+        assert question.answer == {"at": "2026-10-25T02:30:00+01:00"}
+
+
+@pytest.mark.rule("FORM-3")
+async def test_a_question_closes_in_every_window_and_the_keyboard_is_not_lost(screen):
+    async with screen() as page:
+        card = await asks(page, "colour")
+        other = await page.page.context.new_page()
+        await other.goto(page.desk.url)
+        there = other.locator('[data-room="customers"] .from-bot')
+        await there.locator(".own-words textarea").fill("half a thou")
+        await card.locator(".card-button", has_text="Red").click()
+        await there.get_by_text("It is answered.").wait_for()
+        assert await there.locator("form, .card-button").count() == 0
+        assert await there.evaluate("item => item.contains(document.activeElement)")
+        await other.close()
+
+
+@pytest.mark.rule("FORM-10")
+async def test_a_masked_value_is_sent_once_and_is_nowhere_afterwards(screen):
+    async with screen() as page:
+        card = await asks(page, "secret", room="private")
+        pin = card.get_by_label("PIN")
+        assert (await pin.get_attribute("type"), await pin.input_value()) == ("password", "")
+        assert await card.locator(".own-words").count() == 0
+        await card.get_by_label("User name").fill("jo")
+        await pin.fill("7319")
+        await card.get_by_role("button", name="Send the answer").click()
+        await card.get_by_text("Please write at least 3 characters.").wait_for()
+        await card.get_by_text("It is not kept here: please fill it in again.").wait_for()
+        assert (await card.get_by_label("User name").input_value(), await pin.input_value()) == ("jo", "")
+        await card.screenshot(path=page._pictures / "question-masked.png")
+        await card.get_by_label("User name").fill("jordan")
+        await pin.fill("7319")
+        await card.get_by_role("button", name="Send the answer").click()
+        await card.get_by_text("It is answered.").wait_for()
+        (question,) = page.desk.asked.questions.values()
+        assert question.answer == {"user": "jordan", "pin": "7319"}
+        everything = [
+            await page.page.content(),
+            await page.page.evaluate("JSON.stringify(Object.values(localStorage))"),
+            await page.page.evaluate(
+                "[...document.querySelectorAll('input, textarea')].map((one) => one.value).join()"
+            ),
+            repr([entry.document for entry in page.desk.timeline._entries.values()]),
+            repr([arrival.raw for arrival in page.desk.brain.arrivals]),
+        ]
+        for seen in everything:
+            assert "7319" not in seen
+            assert "0000" not in seen.replace("0000000", "")
+
+
+@pytest.mark.rule("FORM-12")
+async def test_an_important_answer_is_confirmed_once_more(screen):
+    async with screen() as page:
+        card = await asks(page, "transfer")
+        assert await card.get_by_label("Amount").input_value() == "12.5"
+        await card.get_by_label("Amount").fill("99")
+        await card.get_by_label("PIN").fill("7319")
+        await card.get_by_role("button", name="Send the answer").click()
+        await card.locator("table", has_text="99").wait_for()
+        await page.picture("question-confirm")
+        await card.locator(".card-button", has_text="Change").click()
+        assert await card.get_by_label("Amount").input_value() == "99"
+        assert await card.get_by_label("PIN").input_value() == ""
+        await card.get_by_label("PIN").fill("7319")
+        await card.get_by_role("button", name="Send the answer").click()
+        await card.locator(".card-button", has_text="Confirm").click()
+        await card.get_by_text("It is answered.").wait_for()
+        (question,) = page.desk.asked.questions.values()
+        assert question.answer == {"amount": 99, "pin": "7319"}
+        assert "7319" not in await page.page.content()
+
+
+@pytest.mark.rule("FORM-12")
+async def test_the_confirmation_works_in_the_card_itself_before_the_message_changes(screen):
+    async with screen() as page:
+        card = await asks(page, "transfer")
+
+        async def rests(*_):
+            return None
+
+        shows, page.desk.asked.shows = page.desk.asked.shows, rests
+        await card.get_by_label("PIN").fill("7319")
+        await card.get_by_role("button", name="Send the answer").click()
+        review = card.get_by_role("region", name="Is this right? Please confirm it.")
+        await review.wait_for()
+        assert await review.evaluate("box => box === document.activeElement")
+        assert (await review.inner_text()).split("\n")[1:5] == ["Amount", "12.5", "PIN", "filled in, not shown"]
+        await card.screenshot(path=page._pictures / "question-review.png")
+        await review.get_by_role("button", name="Change").click()
+        await card.get_by_text("It is not kept here: please fill it in again.").wait_for()
+        await card.get_by_label("PIN").fill("1111")
+        await card.get_by_role("button", name="Send the answer").click()
+        page.desk.asked.shows = shows
+        await review.get_by_role("button", name="Confirm").click()
+        await card.get_by_text("It is answered.").wait_for()
+
+
+@pytest.mark.rule("FORM-7", "FORM-9")
+async def test_who_is_late_or_not_meant_is_told_so(screen):
+    async with screen() as page:
+        card = await asks(page, "call", person="mara")
+        await page.room("customers").locator("select").last.select_option("jordan")
+        await card.get_by_label("Call me at").fill("2026-12-01T10:00")
+        send = card.get_by_role("button", name="Send the answer")
+        await send.click()
+        await card.get_by_text("This question is for Mara Lindqvist. Your answer was not used.").wait_for()
+        await page.picture("question-not-yours")
+        await page.room("customers").locator("select").last.select_option("mara")
+        ((message, question),) = page.desk.asked.questions.items()
+
+        async def rests(*_):
+            return None
+
+        shows, page.desk.asked.shows = page.desk.asked.shows, rests
+        await page.desk.asked.submit_shown(
+            question.destination, message, {"at": "2026-12-02T10:00:00+01:00"}, by="web:mara", way=Way.FORM
+        )
+        await send.click()
+        await card.get_by_text("Another answer came first; yours was not used.").wait_for()
+        assert await card.locator("form").count() == 0
+        page.desk.asked.shows = shows
+
+
+async def test_a_question_that_is_over_says_so(screen):
+    async with screen() as page:
+        card = await asks(page, "call")
+        ((message, question),) = page.desk.asked.questions.items()
+        page.desk.asked.questions[message] = replace(question, state=QuestionState.EXPIRED)
+        await card.get_by_label("Call me at").fill("2026-12-01T10:00")
+        await card.get_by_role("button", name="Send the answer").click()
+        await card.get_by_text("The time for this question is over.").wait_for()
+        await page.desk.asked.end(message)
+        await card.get_by_text("It is expired.").wait_for()
+        assert await card.locator(".card").count() == 0
+
+
+async def test_what_is_being_typed_into_a_card_outlives_a_change_of_its_message(screen):
+    async with screen() as page:
+        card = await asks(page, "delivery")
+        name = card.get_by_label("Who takes it in")
+        await name.fill("Jord")
+        ((message, question),) = page.desk.asked.questions.items()
+        await page.desk.brain.edit(question, message, replace(page.desk.asked.open(question), text="What now?"))
+        await page.sees("customers", "What now?", ".from-bot")
+        await page.page.keyboard.type("an")
+        changed = page.room("customers").locator(".from-bot", has_text="What now?")
+        assert await changed.get_by_label("Who takes it in").input_value() == "Jordan"
+
+
+async def test_a_question_is_answered_with_the_keyboard_alone(screen):
+    async with screen() as page:
+        card = await asks(page, "ticks", room="private")
+        keyboard = page.page.keyboard
+        await card.focus()
+        await keyboard.press("Tab")
+        for _ in range(12):
+            if await page.page.evaluate("document.activeElement.type") == "checkbox":
+                break
+            await keyboard.press("Tab")
+        await keyboard.press("Space")
+        await keyboard.press("Tab")
+        await keyboard.press("Tab")
+        await keyboard.press("Space")
+        await keyboard.press("Enter")
+        await card.get_by_text("It is answered.").wait_for()
+        (question,) = page.desk.asked.questions.values()
+        assert question.answer == {"sizes": ["S", "L"]}
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+async def test_a_question_fits_on_a_phone_and_can_be_read(screen, dark):
+    async with screen(width=360, height=720, dark=dark, touch=True, person="mara") as page:
+        name = f"phone-question-{'dark' if dark else 'light'}"
+        await page.page.locator("#tabs button", has_text="Mara and desk").tap()
+        await page.say("private", "ask delivery")
+        card = page.room("private").locator(".from-bot", has_text="What about the delivery?")
+        await card.get_by_role("button", name="Send the answer").tap()
+        await card.get_by_text("Please look once more").wait_for()
+        assert await page.overflow() == 0
+        inner = await card.locator(".card").evaluate("card => card.scrollWidth - card.clientWidth")
+        assert inner <= 0
+        await card.locator(".card").screenshot(path=page._pictures / f"{name}.png")
+        await page.picture(f"{name}-screen")
+        for selector in (
+            ".field > label",
+            ".field > legend",
+            ".optional",
+            ".hint",
+            ".wrong:not(:empty)",
+            ".problem:not(:empty)",
+            ".options span",
+            ".field input",
+            ".card-button.primary",
+            ".own-words > label",
+        ):
+            assert await contrast(page, f".card {selector}") >= 4.5, selector
+        await page.room("private").locator(".composer textarea").fill("ask transfer")
+        await page.room("private").locator(".composer textarea").press("Enter")
+        card = page.room("private").locator(".from-bot", has_text="What about the transfer?")
+        await card.get_by_label("PIN").fill("1")
+        await card.get_by_role("button", name="Send the answer").tap()
+        await card.locator("table").wait_for()
+        await card.locator(".card").screenshot(path=page._pictures / f"{name}-confirm.png")
+        assert await page.overflow() == 0
+
+
+async def test_a_question_without_fields_is_confirmed_by_its_buttons(screen):
+    async with screen() as page:
+        card = await asks(page, "go", room="private")
+        assert await card.locator("form:visible").count() == 0
+        await card.get_by_role("button", name="Confirm").click()
+        await card.get_by_text("It is answered.").wait_for()
+        (question,) = page.desk.asked.questions.values()
+        assert question.answer == {}
+
+
+async def faults(page, state):
+    """What axe-core finds in the card, and what it can't tell."""
+    result = await page.page.evaluate("axe.run('.card', {resultTypes: ['violations', 'incomplete']})")
+    wrong = [rule for kind in ("violations", "incomplete") for rule in result[kind]]
+    return [(state, rule["id"], node["html"][:200]) for rule in wrong for node in rule["nodes"]]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+async def test_everybody_can_use_the_card_of_a_question(screen, dark):
+    if not AXE.exists():
+        reason = "axe-core is missing: tests/browser/axe/setup.sh"
+        if os.environ.get("DISCREET_NO_SKIP") == "1":
+            pytest.fail(reason)
+        pytest.skip(reason)
+    async with screen(dark=dark, height=2600) as page:
+        await page.page.evaluate(AXE.read_text())
+        card = await asks(page, "delivery")
+        found = await faults(page, "asked")
+        await card.get_by_role("button", name="Send the answer").click()
+        await card.get_by_text("Please look once more").wait_for()
+        found += await faults(page, "refused")
+        card = await asks(page, "transfer", room="private")
+        await card.get_by_label("PIN").fill("1")
+        await card.get_by_role("button", name="Send the answer").click()
+        await card.locator("table").wait_for()
+        found += await faults(page, "confirm")
+        await card.locator(".card-button", has_text="Confirm").click()
+        await card.get_by_text("It is answered.").wait_for()
+        found += await faults(page, "answered")
+        assert found == []

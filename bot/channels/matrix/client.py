@@ -37,6 +37,7 @@ _MEDIA_TYPE: Final = re.compile(r"[A-Za-z0-9.+-]{1,100}/[A-Za-z0-9.+_-]{1,100}")
 _SECONDS: Final = re.compile(r"[0-9]{1,9}")
 _DOTS: Final = (".", "..")
 _ANSWER_BYTES: Final = 64 * 1024 * 1024
+_SYNC_BYTES: Final = 512 * 1024 * 1024  # all members of all rooms, at the first start
 _REFUSAL_BYTES: Final = 256 * 1024
 _CHUNK_BYTES: Final = 64 * 1024
 _PART_CHARS: Final = 1024
@@ -264,21 +265,28 @@ class MatrixApi:
         if found is None or {found["server"], found["media"]} & set(_DOTS):
             raise ChannelError("download: this is no address of a file")
         url = self._url(Endpoint.MEDIA_DOWNLOAD, (found["server"], found["media"]), None)
-        content: bytes | None = None
-        problem = "download: the file is too large"
+        content, problem, lost = await self._fetched(url, limit_bytes, timeout_s)
+        if lost:  # once more: reading a file twice does no harm
+            content, problem, _ = await self._fetched(url, limit_bytes, timeout_s)
+        if content is None:
+            raise ChannelError(f"download: {problem}")
+        return content
+
+    async def _fetched(self, url: URL, limit_bytes: int, timeout_s: float) -> tuple[bytes | None, str, bool]:
+        """One try: the content, else what was wrong and whether it was the connection."""
         try:
             async with self._open().get(
                 url, headers=self._authorization, timeout=_limits(timeout_s), allow_redirects=False
             ) as response:
                 if response.status != HTTPStatus.OK:
-                    problem = f"download: refused with {response.status}"
-                elif (response.content_length or 0) <= limit_bytes:
-                    content = await _read(response, limit_bytes)
-        except (TimeoutError, aiohttp.ClientError, OSError):
-            problem = "download: the connection failed"
-        if content is None:
-            raise ChannelError(problem)
-        return content
+                    return None, f"refused with {response.status}", False
+                if (response.content_length or 0) > limit_bytes:
+                    return None, "the file is too large", False
+                return await _read(response, limit_bytes), "the file is too large", False
+        except TimeoutError:
+            return None, "the connection failed", False
+        except (aiohttp.ClientError, OSError):
+            return None, "the connection failed", True
 
     async def close(self) -> None:
         """Let go of connections."""
@@ -362,7 +370,8 @@ async def _exchange(
         async with session.request(
             method, url, headers=headers, data=data, timeout=_limits(timeout_s), allow_redirects=False
         ) as response:
-            limit = _ANSWER_BYTES if response.status < HTTPStatus.MULTIPLE_CHOICES else _REFUSAL_BYTES
+            most = _SYNC_BYTES if name == Endpoint.SYNC.name else _ANSWER_BYTES
+            limit = most if response.status < HTTPStatus.MULTIPLE_CHOICES else _REFUSAL_BYTES
             return _Answer(
                 status=response.status,
                 raw=await _read(response, limit),

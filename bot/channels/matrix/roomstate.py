@@ -69,7 +69,11 @@ class Room:
     @property
     def between_two(self) -> bool:
         """The same, also where the bot is still asked in."""
-        if not self.direct or self.members != 2:
+        if not self.direct:
+            return False
+        if self.membership == "invite":  # nothing can be said there yet, and few servers tell who is in it
+            return self.members <= 2
+        if self.members != 2:
             return False
         return self.partner in self.joined or self.partner in self.invited
 

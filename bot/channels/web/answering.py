@@ -74,6 +74,10 @@ class Answering:
         self._clock = clock
         self._taken: dict[tuple[str, str, str], None] = {}
 
+    def take(self, questions: ShownQuestions) -> None:
+        """The room of questions, which is made after its channels."""
+        self._questions = questions
+
     async def answer(self, room: Room, sender: Member, message: str, post: AnswerPost) -> Mapping[str, Any]:
         """What became of an answer: codes for the page, and of what was typed only what is to be confirmed.
 

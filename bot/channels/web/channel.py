@@ -104,6 +104,9 @@ class WebChat:
         self._intake = Intake(
             register=self._register, timeline=timeline, shelf=self._shelf, live=self._live, clock=clock
         )
+        self._answering = Answering(
+            register=self._register, timeline=timeline, questions=questions, words=words, clock=clock
+        )
         self._site = Site(
             register=self._register,
             timeline=timeline,
@@ -111,9 +114,7 @@ class WebChat:
             shelf=self._shelf,
             live=self._live,
             intake=self._intake,
-            answering=Answering(
-                register=self._register, timeline=timeline, questions=questions, words=words, clock=clock
-            ),
+            answering=self._answering,
             guard=self._guard,
             clock=clock,
             words=words,
@@ -192,6 +193,10 @@ class WebChat:
     def material(self, found: Reading) -> Material:
         """What a request is made of."""
         return reading.material(found)
+
+    def take(self, questions: ShownQuestions) -> None:
+        """The room of questions, which is made after its channels: from now on cards can be answered."""
+        self._answering.take(questions)
 
     @property
     def keyboards(self) -> bool:

@@ -120,7 +120,7 @@ class _Shown:
         if card.note:
             self.document["note"] = card.note
         if card.form is not None:
-            form = dict(form_of(card.form, Locale(timezone=getattr(card, "timezone", "")), today=today))
+            form = dict(form_of(card.form, Locale(timezone=card.timezone), today=today))
             form["zone"] = "" if form["zone"] in card.note else form["zone"]  # once is enough
             self.document["form"] = form
             self.words = "\n".join([card.words, *filter(None, words_of(form))])

@@ -67,6 +67,7 @@ def test_an_output_is_read(document, output):
         {"kind": "final", "files": [FILE] * 11},
         {"kind": "final", "card": {"rows": [["SECRET"]]}},
         {"kind": "final", "card": {"buttons": [{"label": "", "value": "SECRET"}]}},
+        {"kind": "final", "card": {"buttons": [{"label": "SECRET", "value": str(number)} for number in range(13)]}},
         {"kind": "final", "card": {"buttons": [{"label": "SECRET", "value": "x", "style": "SECRET"}]}},
     ],
 )

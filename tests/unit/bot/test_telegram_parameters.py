@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from aiogram import methods
+from aiogram.types import InlineKeyboardButton
 
 from bot.channels.telegram import payload, presenting
 from bot.channels.telegram.client import BotApi
@@ -16,7 +17,7 @@ from bot.channels.telegram.webhook import Webhook, WebhookIntake
 from bot.model.output import Final, OutFile
 from bot.model.part import Part
 from bot.ports.channel import Reply
-from forms.card import Button, Card, Style
+from forms.card import Button, Card, FieldRow, Style
 from policy.boundary import Speech
 from policy.destination import Destination
 from policy.ruleset import Streaming
@@ -33,6 +34,14 @@ def answers() -> Iterator[Final]:
     pdf = OutFile(name="a.pdf", media_type="application/pdf", content=b"x")
     styles = tuple(Button(label=style, value=style, style=style) for style in Style)
     card = Card(title="t", rows=(("a", "b"),), buttons=styles)
+    question = Card(
+        fields=(FieldRow(title="a", hint="text", required="required", value="b"),),
+        example="a: b",
+        note="c",
+        buttons=(*styles, Button(label="d", url="https://example.org/q", web_app=True)),
+        widths=(4, 1),
+    )
+    yield Final(text="", card=question)
     text = "**a** [b](https://example.org) `c`\n```python\nd\n```\n> e"
     for files in ((), (png,), (pdf,), (png, png)):
         yield Final(text=text, files=files)
@@ -104,6 +113,8 @@ def test_every_part_is_a_call_that_telegrams_documentation_knows() -> None:
         assert params.keys() <= known, (method, params.keys() - known)
         required = {field.alias or name for name, field in model.model_fields.items() if field.is_required()}
         assert required - {"photo", "document"} <= params.keys()
+        for row in params.get("reply_markup", {}).get("inline_keyboard", ()):
+            assert all(key.keys() <= InlineKeyboardButton.model_fields.keys() for key in row)
         model.model_validate({**params, **dict.fromkeys(required & {"photo", "document"}, "file")})
         seen.add(method)
     assert seen == {

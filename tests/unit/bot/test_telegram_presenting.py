@@ -1,6 +1,7 @@
 """Answers in their final form, and the changes that a part can go through. Nothing is sent here."""
 
 import itertools
+from datetime import date
 from typing import Any
 
 import pytest
@@ -10,12 +11,17 @@ from bot.channels.telegram.payload import decode
 from bot.model.output import Final, OutFile
 from bot.model.part import Action, ButtonToken, Part
 from bot.ports.channel import Reply
-from forms.card import Button, Card, Style
+from forms.card import Button, Card, FieldRow, Style
+from forms.presentation import show
+from forms.schema import read_form
 from policy.boundary import Basis, Speech, Utterance, Withheld, release
 from policy.decision import Audience
 from policy.destination import Destination
 from policy.ruleset import Streaming
 from policy.utf16 import utf16_len
+from tests.servers import tdlib
+from tests.servers.botapi.arguments import Arguments
+from tests.servers.botapi.keyboards import markup_of
 
 GROUP = Destination(platform="telegram", workspace="7001", channel="-1001")
 TOPIC = Destination(platform="telegram", workspace="7001", channel="-1002", thread="77")
@@ -30,6 +36,22 @@ CARD = Card(
         Button(label="No", value="deny:1", style=Style.DANGER),
         Button(label="Later", value="later:1"),
     ),
+)
+LINK = "https://forms.example.org/q/opaque"
+QUESTION = Card(
+    fields=(
+        FieldRow(title="Guests", hint="whole number, 1 to 20", required="required", value="4"),
+        FieldRow(title="Wish *", hint="Anything?\ntext"),
+    ),
+    columns=("Field", "Format", "Required", "Answer"),
+    example="Guests: …\nWish *: …",
+    note="Times are in UTC.",
+    buttons=(
+        *(Button(label=str(day), value=f"d{day}") for day in range(1, 8)),
+        Button(label="Skip", value="skip"),
+        Button(label="Fill in the form", url=LINK, web_app=True, style=Style.PRIMARY),
+    ),
+    widths=(7, 1, 1),
 )
 KEYS = Card(buttons=(Button(label="Go", value="go"),))
 
@@ -181,6 +203,121 @@ def test_lone_surrogates_in_a_card_do_not_break_the_wire() -> None:
     [part] = parts_of(Final(text="half \ud83d", card=card))
     assert part.payload.decode()
     assert part.digest
+
+
+def test_what_is_asked_is_lines_that_fit_a_phone() -> None:
+    [part] = parts_of(Final(text="A table?", card=QUESTION))
+    _, params = decode(part)
+    assert params["text"] == (
+        "A table?\n\n"
+        "Guests (required): whole number, 1 to 20\n→ 4\n"
+        "Wish *\nAnything?\ntext\n\n"
+        "Guests: …\nWish *: …\n\n"
+        "Times are in UTC."
+    )
+    seen = [(entity["type"], tdlib.covered(params["text"], entity)) for entity in params["entities"]]
+    assert seen == [
+        ("bold", "Guests"),
+        ("bold", "Wish *"),
+        ("pre", "Guests: …\nWish *: …"),
+        ("italic", "Times are in UTC."),
+    ]
+
+
+def test_an_answer_to_be_confirmed_is_names_and_values() -> None:
+    card = Card(title="Right?", fields=(FieldRow(title="Guests", value="4"), FieldRow(title="Wish", value="a\nb")))
+    [(_, params)] = present(Final(text="", card=card))
+    assert params["text"] == "Right?\n\nGuests: 4\nWish: a\nb"
+
+
+@pytest.mark.parametrize(
+    "card", [CARD, QUESTION, Card(fields=(FieldRow(title="\u200b", hint=" ", value=" "),), note=" ")]
+)
+def test_telegrams_own_library_takes_the_text_of_a_card_as_it_is(card: Card) -> None:
+    [(_, params)] = present(Final(text="**See** [x](https://a.example/y)", card=card))
+    kept = tdlib.normalise(params["text"], params["entities"])
+    assert (kept.text, kept.entities) == (params["text"], params["entities"])
+
+
+def test_buttons_stand_in_the_rows_of_the_card() -> None:
+    [part] = parts_of(Final(text="", card=QUESTION), place=PRIVATE)
+    rows = decode(part)[1]["reply_markup"]["inline_keyboard"]
+    assert [[key["text"] for key in row] for row in rows] == [list("1234567"), ["Skip"], ["Fill in the form"]]
+    assert [button.value for button in part.buttons] == [*(f"d{day}" for day in range(1, 8)), "skip"]
+    assert len({key["callback_data"] for row in rows[:2] for key in row}) == 8
+
+
+@pytest.mark.parametrize(
+    ("place", "url", "web_app", "key"),
+    [
+        (PRIVATE, LINK, True, {"web_app": {"url": LINK}}),
+        (PRIVATE, LINK, False, {"url": LINK}),
+        (PRIVATE, "http://127.0.0.1:8080/q/x", True, {"url": "http://127.0.0.1:8080/q/x"}),
+        (GROUP, LINK, True, {"url": LINK}),
+    ],
+)
+def test_a_link_opens_inside_telegram_where_that_is_possible(
+    place: Destination, url: str, web_app: bool, key: dict[str, Any]
+) -> None:
+    card = Card(buttons=(Button(label="Fill in", url=url, web_app=web_app),))
+    [part] = parts_of(Final(text="", card=card), place=place)
+    _, params = decode(part)
+    assert params["reply_markup"] == {"inline_keyboard": [[{"text": "Fill in", **key}]]}
+    assert part.buttons == ()
+    assert part.text.splitlines() == ["⬇️", "Fill in", url]
+    arguments = Arguments(values={"reply_markup": params["reply_markup"]})
+    assert markup_of(arguments, {"type": "private" if place is PRIVATE else "supergroup"})
+
+
+def test_a_link_that_telegram_would_refuse_is_a_line_of_text() -> None:
+    card = Card(
+        buttons=(Button(label="Yes", value="y"), Button(label="Fill in", url="http://localhost:8080/q/x")),
+        widths=(1, 1),
+    )
+    [part] = parts_of(Final(text="Sure?", card=card))
+    _, params = decode(part)
+    assert params["text"] == "Sure?\n\nFill in: http://localhost:8080/q/x"
+    assert [[key["text"] for key in row] for row in params["reply_markup"]["inline_keyboard"]] == [["Yes"]]
+    [part] = parts_of(Final(text="", card=Card(buttons=card.buttons[1:])))
+    assert "reply_markup" not in decode(part)[1]
+    assert part.text == "Fill in: http://localhost:8080/q/x"
+
+
+def test_everything_that_can_be_read_in_a_question_is_shown_to_the_boundary() -> None:
+    [part] = parts_of(Final(text="A table?", card=QUESTION), place=PRIVATE)
+    for words in (
+        "A table?",
+        "Guests",
+        "required",
+        "1 to 20",
+        "→ 4",
+        "Wish *",
+        "UTC",
+        "Skip",
+        "Fill in the form",
+        LINK,
+    ):
+        assert words in part.text
+
+
+def test_a_calendar_is_a_keyboard_that_telegram_takes() -> None:
+    day = {"type": "array", "items": {"type": "string", "format": "date"}, "minItems": 2, "maxItems": 2}
+    form = read_form({"type": "object", "properties": {"stay": day}})
+    shown = show(form, {}, "2026-08/2026-08-01", today=date(2026, 8, 1))
+    taps = [Button(label=tap.label, value=tap.value, style=tap.style) for row in shown.taps for tap in row]
+    buttons = (*taps, Button(label="Fill in", url=LINK))
+    card = Card(fields=shown.rows, buttons=buttons, widths=(*map(len, shown.taps), 1), stepwise=True)
+    [part] = parts_of(Final(text="When?", card=card), message=None)
+    _, params = decode(part)
+    assert markup_of(Arguments(values={"reply_markup": params["reply_markup"]}), {"type": "supergroup"})
+    assert len(part.buttons) == len(taps)
+
+
+def test_an_edit_keeps_the_links() -> None:
+    [part] = payload.final_edit(parts_of(Final(text="x", card=QUESTION), place=PRIVATE), "33")
+    method, params = decode(part)
+    assert method == "editMessageText"
+    assert params["reply_markup"]["inline_keyboard"][-1][0]["web_app"] == {"url": LINK}
 
 
 def to(place: Destination, message: str | None = "10") -> Reply:

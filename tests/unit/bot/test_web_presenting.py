@@ -1,24 +1,35 @@
+from datetime import date
+
 import orjson
 import pytest
 
 from bot.channels.filenames import media_type, visible_name
-from bot.channels.web.presenting import (
-    answer_tap,
-    present,
-    present_fragment,
-    present_rest,
-    typing,
-)
+from bot.channels.web import presenting
+from bot.channels.web.fields import form_of
+from bot.channels.web.presenting import answer_tap, present_fragment, present_rest, typing
 from bot.model.output import Final, OutFile
 from bot.model.part import Action
 from bot.ports.channel import Reply
+from forms.card import Button, Card, FieldRow
+from forms.reading import Locale
+from forms.schema import read_form
 from policy.boundary import Speech
 from policy.destination import Destination
 from policy.ruleset import Streaming
 from tests.browser.brain import CARD
+from tests.browser.questions import SCHEMAS
 
 PLACE = Destination(platform="web", workspace="demo", channel="customers")
 TO = Reply(destination=PLACE, message="m1")
+
+
+def present(speech, answer, *, to):
+    return presenting.present(speech, answer, to=to, today=date(2026, 7, 1))
+
+
+def asks(name, **more):
+    (part,) = present(Speech.FINAL, Final(text="words", card=Card(form=read_form(SCHEMAS[name]), **more)), to=TO)
+    return part, orjson.loads(part.payload)["message"]["card"]
 
 
 def one(answer):
@@ -118,3 +129,86 @@ def test_the_name_of_a_file_can_not_deceive(name, shown):
 )
 def test_a_media_type_is_one_or_plain_bytes(claimed, written):
     assert media_type(claimed) == written
+
+
+def test_the_fields_of_a_question_reach_the_page_and_nothing_else_of_its_schema():
+    part, card = asks("delivery")
+    fields = {field["title"]: field for field in card["form"]["fields"]}
+    assert [field["id"] for field in card["form"]["fields"]] == [f"f{place}" for place in range(13)]
+    assert {title: field["control"] for title, field in fields.items()} == {
+        "Who takes it in": "line",
+        "Boxes": "number",
+        "Highest price": "number",
+        "Fragile": "radios",
+        "Day": "date",
+        "Between": "time",
+        "Call me at": "moment",
+        "Speed": "radios",
+        "Extras": "boxes",
+        "Country": "list",
+        "E-mail": "email",
+        "Website": "address",
+        "Notes": "area",
+    }
+    assert fields["Between"]["names"] == ["f5-from", "f5-to"]
+    assert fields["Between"]["limits"] == []
+    assert fields["Boxes"]["limits"] == [["at_least", "1"], ["at_most", "20"]]
+    assert fields["Highest price"]["limits"] == [["more_than", "0"]]
+    assert fields["Speed"]["options"] == [["0", "Slow"], ["1", "Fast"]]
+    assert card["form"]["fixed"] == [["Terms", "2026-01"]]
+    for word in (b"properties", b"oneOf", b"format", b'"speed"', b"minimum"):
+        assert word not in part.payload
+
+
+def test_everything_in_the_fields_is_read_by_the_check():
+    part, _ = asks("delivery", note="small print")
+    for word in ("Who takes it in", "In euros.", "Fast", "Straw", "Ring twice", "Terms: 2026-01", "small print"):
+        assert word in part.text
+
+
+def test_of_a_masked_field_nothing_that_it_could_hold_leaves():
+    part, card = asks("secret")
+    pin = card["form"]["fields"][1]
+    assert (pin["control"], pin["masked"], pin["values"], pin["example"]) == ("password", True, [""], "")
+    assert b"0000" not in part.payload
+    assert "0000" not in part.text
+
+
+@pytest.mark.parametrize(("name", "free"), [("colour", True), ("delivery", True), ("secret", False), ("go", False)])
+def test_a_line_for_free_words_stands_only_where_words_may_stay_readable(name, free):
+    assert asks(name)[1]["form"]["free"] is free
+
+
+def test_where_the_fields_stand_neither_a_link_to_them_nor_a_calendar_does():
+    link, tap = Button(label="Fill in", url="https://example.org/f/access"), Button(label="Red", value="=0")
+    part, card = asks("colour", buttons=(tap, link), widths=(1, 1))
+    assert [button["label"] for button in card["buttons"]] == ["Red"]
+    assert card["widths"] == [1]
+    assert b"access" not in part.payload
+    part, card = asks("ticks", buttons=(tap,), stepwise=True)
+    assert (card["buttons"], part.buttons) == ([], ())
+
+
+def test_a_table_of_fields_and_a_link_are_shown_where_the_fields_are_not():
+    row = FieldRow(title="Colour", hint="one of", required="required", value="Red")
+    card = Card(
+        fields=(row,), columns=("A", "B", "C", "D"), buttons=(Button(label="Open", url="https://example.org/x"),)
+    )
+    part, payload = one(Final(text="", card=card))
+    shown = payload["message"]["card"]
+    assert (shown["fields"], shown["columns"]) == ([["Colour", "one of", "required", "Red"]], ["A", "B", "C", "D"])
+    assert shown["buttons"] == [{"label": "Open", "style": "neutral", "url": "https://example.org/x"}]
+    assert part.buttons == ()
+    for word in ("Colour", "one of", "required", "Red", "Open", "https://example.org/x"):
+        assert word in part.text
+
+
+@pytest.mark.parametrize("zone", ["", "Europe/Berlin"])
+def test_the_default_of_a_time_stands_in_its_field_only_where_its_zone_is_known(zone):
+    schema = {
+        "type": "object",
+        "properties": {"at": {"type": "string", "format": "date-time", "default": "2026-07-01T10:00:00+02:00"}},
+    }
+    form = form_of(read_form(schema), Locale(timezone=zone), today=date(2026, 7, 1))
+    assert form["zone"] == zone
+    assert form["fields"][0]["values"] == (["2026-07-01T10:00"] if zone else [""])

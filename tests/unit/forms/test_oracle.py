@@ -37,9 +37,7 @@ STRINGS = merged(
 )
 NUMERIC = merged(
     st.sampled_from([{"type": "integer"}, {"type": "number"}, {"type": ["integer", "null"]}]),
-    keywords(
-        minimum=NUMBERS, maximum=NUMBERS, exclusiveMinimum=NUMBERS, exclusiveMaximum=NUMBERS, multipleOf=STEPS
-    ),
+    keywords(minimum=NUMBERS, maximum=NUMBERS, exclusiveMinimum=NUMBERS, exclusiveMaximum=NUMBERS, multipleOf=STEPS),
 )
 CHOICES = (
     st.fixed_dictionaries({"enum": st.lists(SCALARS, min_size=1, max_size=4)}, optional={"type": st.sampled_from(["string", "integer"])})

@@ -513,3 +513,10 @@ def test_a_pattern_that_takes_utc_alone_is_known():
     assert pattern_of("Z")
     assert not pattern_of("(?:Z|[+-][0-9:]+)")
     assert not ask({"type": "string", "format": "date", "pattern": "^2"}).in_utc
+
+
+def test_a_null_among_options_that_what_stands_around_forbids_is_refused_at_its_place():
+    asked = {"enum": ["a", None], "oneOf": [{"type": ["string", "null"]}, {"type": "null"}]}
+    with pytest.raises(SchemaError) as caught:
+        read_form({"type": "object", "properties": {"x": asked}})
+    assert [(one.path, one.code) for one in caught.value.problems] == [("/properties/x/enum/1", "option_never_valid")]

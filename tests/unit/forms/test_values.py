@@ -1,5 +1,6 @@
 """One field's text: a value, an error, or a doubt with its readings."""
 
+from dataclasses import replace
 from datetime import date
 from typing import Any
 
@@ -639,3 +640,34 @@ def test_no_word_means_two_things() -> None:
     for groups in (words._MONTHS, words._WEEKDAYS, [" ".join(unit) for unit in words.UNITS]):
         everything = [word for group in groups for word in set(group.split())]
         assert sorted(everything) == sorted(set(everything))
+
+
+Z_ONLY = r"^(?:\d{4}-\d{2}-\d{2}T)?\d{2}:\d{2}:\d{2}Z$"
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "value"),
+    [
+        ("date-time", "2026-03-01 10:00", "2026-03-01T09:00:00Z"),
+        ("date-time", "2026-03-01T10:00:00+03:00", "2026-03-01T07:00:00Z"),
+        ("date-time", "2026-03-01T10:00:00Z", "2026-03-01T10:00:00Z"),
+        ("date-time", "2026-10-25 02:30", ("2026-10-25T00:30:00Z", "2026-10-25T01:30:00Z")),
+        ("date-time", "tomorrow", None),
+        ("time", "10:00", "09:00:00Z"),
+        ("date-time", "0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z"),
+    ],
+)
+def test_a_field_that_takes_utc_alone_gets_the_same_moment_in_utc(kind, text, value):
+    (field,) = form(at=formatted(kind) | {"pattern": Z_ONLY}).fields
+    assert field.in_utc
+    reading = read_value(field, text, locale=berlin(), today=TODAY)
+    found = getattr(reading, "readings", getattr(reading, "value", None))
+    assert found == value
+
+
+def test_both_ends_of_a_range_are_in_utc():
+    (field,) = form(at=ranged("date-time")).fields
+    reading = read_value(
+        replace(field, in_utc=True), "2026-03-01 10:00 - 2026-03-01 12:00", locale=berlin(), today=TODAY
+    )
+    assert reading == Value(["2026-03-01T09:00:00Z", "2026-03-01T11:00:00Z"])

@@ -128,3 +128,9 @@ def test_what_cannot_be_read_yet_waits_only_where_it_could_come_to_anything(by, 
 
 def test_a_direct_chat_is_a_place_of_its_own_kind_for_invites():
     assert judged(policy(strangers=Access.UNKNOWN), invite(chat=Chat.DIRECT)).reason is Reason.INVITE_NOT_AUTHORISED
+
+
+def test_invites_of_others_than_operators_have_a_rate():
+    busy = replace(MEMORY, person_controls=policy().direct.rate.person)
+    assert admit(policy(), direct("", kind=Kind.INVITE), busy, now=NOW).reason is Reason.RATE_LIMITED
+    assert admit(policy(), invite(sender=ANN), busy, now=NOW).reason is Reason.INVITE_ACCEPTED

@@ -360,3 +360,36 @@ def test_a_label_in_the_destination_of_another_platform_never_grants_trust(an_ev
     elsewhere = parse_destination("web:demo:customer")
     decision = judged(replace(an_event, destination=elsewhere, chat=Chat.GROUP, text=label))
     assert decision.audience is Audience.UNKNOWN
+
+
+ASKED = replace(MEMORY, question=True)
+
+
+@pytest.mark.parametrize(
+    "an_event",
+    [
+        event("beta", reply=TO_SELF),
+        event("beta"),
+        event("beta", mentions_self=True, mentions_others=True),
+        event("beta", attachments=1, reply=TO_SELF),
+        direct("beta"),
+    ],
+)
+def test_a_message_that_is_about_a_question_is_its_answer_and_waits_for_nothing(an_event):
+    decision = judged(an_event, memory=ASKED)
+    assert (decision.outcome, decision.reason, decision.control) == (Outcome.RESPOND, R.ANSWER, True)
+
+
+@pytest.mark.parametrize(
+    ("an_event", "reason"),
+    [
+        (event("beta", mentions_others=True, reply=TO_SELF), R.ADDRESSED_TO_OTHER),
+        (event("Ann, what do you think?"), R.SALUTATION_OF_OTHER),
+        (event(command=command("stop")), R.CONTROL_COMMAND),
+        (direct(" ", attachments=0), R.NO_SUBSTANCE),
+        (event("beta", origin=Origin.BOT, sender=ROBOT), R.BOT_ORIGIN),
+        (event("beta", destination=STRANGE), R.UNKNOWN_CHANNEL),
+    ],
+)
+def test_what_is_for_others_or_may_not_be_said_is_no_answer(an_event, reason):
+    assert judged(an_event, memory=ASKED).reason is reason

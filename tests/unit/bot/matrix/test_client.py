@@ -222,7 +222,7 @@ async def test_an_answer_without_end_is_not_read_to_its_end(status: int, monkeyp
     body = gzip.compress(b'{"a":"' + b"x" * 10_000_000 + b'"}')
     async with server(answer(body, status, Content_Encoding="gzip")) as url, client(url) as api:
         with pytest.raises(CallError) as caught:
-            await api.call(Endpoint.SYNC)
+            await api.call(Endpoint.WHOAMI)
     if status == 200:
         assert isinstance(caught.value, NoAnswerError)
         assert caught.value.code == "too_large"

@@ -138,8 +138,8 @@ def test_a_card_is_a_table_that_can_be_read_without_one_and_its_words_are_no_mar
     shown = card("Refund *now*?", [("Amount", "12 <€>"), ("To", "a\nb")], [("1️⃣", "Yes"), ("2️⃣", "No")])
     assert shown.body == "Refund *now*?\nAmount: 12 <€>\nTo: a\nb\n\n1️⃣ Yes\n2️⃣ No"
     assert shown.html == (
-        "<p><strong>Refund *now*?</strong></p><table><tbody><tr><th>Amount</th><td>12 &lt;€&gt;</td></tr>"
-        "<tr><th>To</th><td>a<br />b</td></tr></tbody></table><p>1️⃣ Yes<br />2️⃣ No</p>"
+        "<p><strong>Refund *now*?</strong></p><table><tbody><tr><td><strong>Amount</strong></td><td>12 &lt;€&gt;</td></tr>"
+        "<tr><td><strong>To</strong></td><td>a<br />b</td></tr></tbody></table><p>1️⃣ Yes<br />2️⃣ No</p>"
     )
 
 

@@ -309,7 +309,7 @@ async def test_a_new_invite_after_leaving_is_a_new_one(server: Homeserver) -> No
     book = Book()
     async with taking(server, book):
         await server.wait_drained()
-        assert book.kept["direct:!x:example.org"] == "1"
+        assert book.kept["direct:!x:example.org"] == ALICE
         server.member("!x:example.org", BOT, "leave", sender=ALICE)
         await server.wait_drained()
         assert not [name for name in book.kept if name != "sync_token"]

@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from bot.channels.matrix import presenting
-from bot.channels.matrix.payload import decode
+from bot.channels.matrix.payload import decode, edited
 from bot.channels.matrix.presenting import KEYCAPS
 from bot.channels.matrix.splitting import LIMIT_BYTES
 from bot.model.output import Final, OutFile
 from bot.model.part import Action, ButtonToken, Part
 from bot.ports.channel import Reply
-from forms.card import Button, Card
+from forms.card import Button, Card, FieldRow
 from policy.boundary import Basis, Speech, Withheld, release
 from policy.decision import Audience
 from policy.destination import Destination
@@ -206,7 +206,7 @@ def test_a_card_is_a_table_with_choices_to_tap():
     assert document["content"]["body"] == "See:\n\nRefund?\nAmount: 12 €\n\n1️⃣ Yes\n2️⃣ No way"
     assert document["content"]["formatted_body"] == (
         "<p>See:</p><p><strong>Refund?</strong></p>"
-        "<table><tbody><tr><th>Amount</th><td>12 €</td></tr></tbody></table><p>1️⃣ Yes<br />2️⃣ No way</p>"
+        "<table><tbody><tr><td><strong>Amount</strong></td><td>12 €</td></tr></tbody></table><p>1️⃣ Yes<br />2️⃣ No way</p>"
     )
     assert document["seeds"] == ["1️⃣", "2️⃣"]
     assert part.buttons == (
@@ -251,6 +251,108 @@ def test_a_card_under_long_words_stands_in_the_last_message():
     assert len(parts) > 1
     assert [bool(part.buttons) for part in parts] == [False] * (len(parts) - 1) + [True]
     assert ["seeds" in decode(part) for part in parts] == [False] * (len(parts) - 1) + [True]
+
+
+# questions
+
+
+LINK = "https://forms.example.org/q/opaque?a=1&b=2"
+GUESTS = FieldRow(title="Guests <all>", hint="whole number, 1 to 20", required="required", value="4")
+WISH = FieldRow(title="Wish", hint="Anything?\ntext")
+HEADS = ("Field", "Format", "Required", "Answer")
+FILL_IN = Button(label="Fill in\nthe form", url=LINK, web_app=True)
+
+
+def test_what_is_asked_is_a_table_that_can_be_read_without_one():
+    card = Card(
+        fields=(GUESTS, WISH),
+        columns=HEADS,
+        example="Guests: …\nWish: <…>",
+        note="Times are in UTC.",
+        buttons=(FILL_IN,),
+    )
+    [part] = parts_of(Final(text="A table?", card=card))
+    content = decode(part)["content"]
+    assert content["body"] == (
+        "A table?\n\n"
+        "Guests <all> (required): whole number, 1 to 20\n→ 4\nWish:\nAnything?\ntext\n\n"
+        "```\nGuests: …\nWish: <…>\n```\n\n"
+        "Times are in UTC.\n\n"
+        f"Fill in the form: {LINK}"
+    )
+    assert content["formatted_body"] == (
+        "<p>A table?</p><table><tbody>"
+        "<tr><td><strong>Field</strong></td><td><strong>Format</strong></td>"
+        "<td><strong>Required</strong></td><td><strong>Answer</strong></td></tr>"
+        "<tr><td><strong>Guests &lt;all&gt;</strong></td><td>whole number, 1 to 20</td><td>required</td><td>4</td></tr>"
+        "<tr><td><strong>Wish</strong></td><td>Anything?<br />text</td><td></td><td></td></tr>"
+        "</tbody></table><pre><code>Guests: …\nWish: &lt;…&gt;</code></pre><p>Times are in UTC.</p>"
+        '<p><a href="https://forms.example.org/q/opaque?a=1&amp;b=2">Fill in the form</a></p>'
+    )
+    assert part.buttons == ()
+    assert "seeds" not in decode(part)
+
+
+def test_columns_in_which_nothing_stands_are_left_out():
+    card = Card(fields=(FieldRow(title="Wish", value="a"), FieldRow(title="Plan")), columns=HEADS)
+    [content] = contents(Final(text="", card=card))
+    assert content["body"] == "Wish: a\nPlan"
+    assert content["formatted_body"] == (
+        "<table><tbody><tr><td><strong>Field</strong></td><td><strong>Answer</strong></td></tr>"
+        "<tr><td><strong>Wish</strong></td><td>a</td></tr><tr><td><strong>Plan</strong></td><td></td></tr></tbody></table>"
+    )
+    [content] = contents(Final(text="", card=Card(fields=(FieldRow(title="Wish"),))))
+    assert content["formatted_body"] == "<table><tbody><tr><td><strong>Wish</strong></td></tr></tbody></table>"
+
+
+def test_everything_that_can_be_read_in_a_question_is_shown_to_the_boundary():
+    card = Card(fields=(GUESTS, WISH), columns=HEADS, example="a: b", note="small", buttons=(FILL_IN, *CARD.buttons))
+    [part] = parts_of(Final(text="", card=card))
+    for words in ("Guests <all>", "required", "1 to 20", "4", *HEADS, "a: b", "small", "Fill in the form", LINK, "Yes"):
+        assert words in part.text, words
+
+
+def test_choices_are_numbered_without_the_links_and_stand_last():
+    [part] = parts_of(Final(text="", card=Card(fields=(GUESTS,), buttons=(FILL_IN, *CARD.buttons), widths=(1, 2))))
+    document = decode(part)
+    assert document["content"]["body"].endswith(f"{LINK}\n\n1️⃣ Yes\n2️⃣ No way")
+    assert document["seeds"] == ["1️⃣", "2️⃣"]
+    assert [button.value for button in part.buttons] == ["approve:1", "deny:1"]
+
+
+def test_choices_that_only_change_the_card_are_not_offered():
+    days = tuple(Button(label=str(day), value=f"d{day}") for day in range(1, 31))
+    [part] = parts_of(Final(text="When?", card=Card(buttons=(*days, FILL_IN), stepwise=True)))
+    assert decode(part)["content"]["body"] == f"When?\n\nFill in the form: {LINK}"
+    assert part.buttons == ()
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        FieldRow(title="Wish", hint="text", value="слово\n" * 5_000),
+        FieldRow(title="Wish", hint="text", value="<" * 40_000),
+        FieldRow(title="Wish", hint="слово " * 9_000),
+    ],
+)
+def test_a_question_that_is_too_long_is_cut_and_nothing_is_lost(row):
+    card = Card(
+        fields=(GUESTS, row, WISH), columns=HEADS, example="x" * 50_000, note="y" * 50_000, buttons=CARD.buttons
+    )
+    parts = parts_of(Final(text="A table?", card=card))
+    assert len(parts) > 2
+    assert [bool(part.buttons) for part in parts] == [False] * (len(parts) - 1) + [True]
+    assert all(len(part.payload) < LIMIT_BYTES + 4_000 for part in parts)
+    body = "".join(decode(part)["content"]["body"] for part in parts)
+    for sign in ("с", "<", "x", "y"):
+        assert body.count(sign) >= (row.hint + row.value).count(sign) + (50_000 if sign in "xy" else 0)
+
+
+def test_an_edit_of_a_question_keeps_its_table():
+    [part] = parts_of(Final(text="A table?", card=Card(fields=(GUESTS,), columns=HEADS, buttons=(FILL_IN,))))
+    content = decode(edited(part, "$question"))["content"]
+    assert "<table>" in content["m.new_content"]["formatted_body"]
+    assert LINK in content["m.new_content"]["body"]
 
 
 # fragments and signs
