@@ -19,6 +19,7 @@ from bot.channels.telegram.webhook import Webhook
 from bot.model.output import Final, Output
 from bot.model.request import Request
 from bot.ports.decisions import Ruling
+from bot.questions.links import Links
 from bot.runtime.daemon import Daemon
 from bot.runtime.inforce import PolicyInForce
 from bot.runtime.rulings import Rulings
@@ -157,6 +158,7 @@ async def running(
     call_s: float = CALL_S,
     identity_refresh_s: float = 600.0,
     further: Sequence[CountingAgent] = (),
+    links: Links | None = None,
 ) -> AsyncIterator[Running]:
     """Run a gateway on a store in ``folder``; an earlier store there is taken up.
 
@@ -167,6 +169,7 @@ async def running(
         call_s: seconds that a call may take.
         identity_refresh_s: seconds between two looks at the bot's own name.
         further: agents beside the default one.
+        links: of the pages of questions.
     """
     clock = Clock() if clock is None else clock
     agent = CountingAgent() if agent is None else agent
@@ -195,6 +198,7 @@ async def running(
         default_agent=agent.name,
         rulings=rulings,
         clock=clock,
+        links=links,
     )
     await daemon.start()
     try:

@@ -8,6 +8,13 @@ rules:                          # the first that fits is played
     say:
       - progress: Looking it up ...
       - final: "We are open **9 to 18**."
+  - when: { words: [book] }
+    say:
+      - ask:                                 # a person is asked; the next steps know the answer
+          question: When?
+          schema: { type: object, properties: { day: { type: string, format: date } }, required: [day] }
+          otherwise: [{ final: Too late. }]  # nobody has answered; without it nothing more is said
+      - final: "See you on {answer.day}."
 otherwise:
   - final: I can tell you our opening hours.
 """
@@ -19,16 +26,22 @@ from typing import Annotated, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from bot.agents.wire import ButtonModel, CardModel
+from bot.agents.wire import AskModel, ButtonModel, CardModel, WhoModel
 from bot.model import output as out
 from bot.model.errors import ConfigError
+from bot.model.question import MAX_TEXT, TTL_LEAST_S, TTL_LONGEST_S, Answerer, Asking
 from bot.model.request import Request
 from bot.texts.codes import Failure
 from forms.card import CardError
+from forms.errors import SchemaError
+from forms.field import Form
+from forms.schema import read_form
 from policy.strictyaml import parse
 from policy.tree import DocumentError, content, dotted, find
 
 LONGEST_WAIT_S: Final = 60.0
+ANSWERS: Final = re.compile(r"\{answer(?:\.(?P<name>[^{}\s]+))?\}")
+"""What stands in a text for an answer, or for one field of it."""
 _TAGS: Final = ("_", "constrained", "list[")  # what pydantic calls the branches of a union, in paths
 
 
@@ -46,7 +59,24 @@ class Crash:
     text: str = field(repr=False)
 
 
-Step = out.Output | Wait | Crash
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ask:
+    """A step: a person is asked.
+
+    Attributes:
+        asking: the question.
+        form: its fields.
+        then: steps to play once it is answered, before those that follow.
+        otherwise: steps to play instead of those that follow, where nobody has answered.
+    """
+
+    asking: Asking
+    form: Form = field(repr=False)
+    then: "tuple[Step, ...]" = ()
+    otherwise: "tuple[Step, ...]" = ()
+
+
+Step = out.Output | Wait | Crash | Ask
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -217,6 +247,42 @@ class _Stream(_Strict):
         yield out.Final(text=text + self.parts[-1])
 
 
+class _Who(WhoModel):
+    model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="after")
+    def _names_people(self) -> Self:
+        if (self.kind is Answerer.PEOPLE) is not bool(self.people):
+            raise ValueError("people are named with kind people, and with it alone")
+        return self
+
+
+class _Ask(AskModel):
+    model_config = ConfigDict(extra="forbid")
+
+    question: Annotated[str, Field(min_length=1, max_length=MAX_TEXT)]
+    who: _Who | None = None
+    ttl_s: Annotated[int, Field(ge=TTL_LEAST_S, le=TTL_LONGEST_S)] = 3600
+    then: "Sequence[_Step]" = ()
+    otherwise: "Sequence[_Step]" = ()
+
+    @model_validator(mode="after")
+    def _can_be_asked(self) -> Self:
+        try:
+            read_form(self.answer)
+        except SchemaError as error:
+            raise ValueError(f"this schema can't be asked: {error}") from None
+        return self
+
+    def step(self) -> Ask:
+        return Ask(
+            asking=self.asking(),
+            form=read_form(self.answer),
+            then=_flat(self.then),
+            otherwise=_flat(self.otherwise),
+        )
+
+
 class _Step(_Strict):
     """One of these."""
 
@@ -228,6 +294,7 @@ class _Step(_Strict):
     silence: Literal[True] | None = None
     wait: _Seconds | None = None
     crash: _Filled | None = None
+    ask: _Ask | None = None
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
@@ -254,6 +321,8 @@ class _Step(_Strict):
             return out.Operational(text=self.operational)
         if self.safe_error is not None:
             return out.SafeError(failure=self.safe_error)
+        if self.ask is not None:
+            return self.ask.step()
         if self.wait is not None:
             return Wait(seconds=self.wait)
         if self.crash is not None:
@@ -264,6 +333,11 @@ class _Step(_Strict):
 class _Rule(_Strict):
     when: _When | Annotated[list[_When], Field(min_length=1)]
     say: Annotated[list[_Step], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _knows_its_answers(self) -> Self:
+        _check_answers(_flat(self.say), frozenset())
+        return self
 
 
 class _Script(_Strict):
@@ -284,5 +358,22 @@ class _Script(_Strict):
         )
 
 
-def _flat(steps: list[_Step]) -> tuple[Step, ...]:
+def _flat(steps: Sequence[_Step]) -> tuple[Step, ...]:
     return tuple(single for step in steps for single in step.steps())
+
+
+def _check_answers(steps: tuple[Step, ...], known: frozenset[str]) -> None:
+    """A text names fields of a question before it.
+
+    Raises:
+        ValueError: one names another field.
+    """
+    for step in steps:
+        if isinstance(step, Ask):
+            _check_answers(step.otherwise, known)
+            known |= {one.name for one in step.form.fields}
+            _check_answers(step.then, known)
+        elif isinstance(step, out.Final):
+            for found in ANSWERS.finditer(step.text):
+                if known and found["name"] is not None and found["name"] not in known:
+                    raise ValueError(f"no question before this text has the field of {found[0]}")

@@ -1,12 +1,16 @@
 """An agent that plays a script: for the demo, and for trying out what each kind of output looks like."""
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from dataclasses import replace
 from importlib.resources import files as resources
 from typing import assert_never
 
-from bot.agents.script import Crash, Script, Wait, load_script
+from bot.agents.answers import Answers
+from bot.agents.script import Ask, Crash, Script, Wait, load_script
 from bot.model.output import Final, Fragment, Operational, Output, Progress, SafeError, Silence
+from bot.model.question import QuestionState
 from bot.model.request import Request
 from bot.ports.agent import Desk
 
@@ -45,14 +49,27 @@ class ScriptedAgent:
 
         Raises:
             ScriptedCrash: the script says so.
+            AskError: a question can't be asked here.
         """
-        for step in self._script.steps(request):
+        answers = Answers(request.language)
+        waiting = deque(self._script.steps(request))
+        while waiting:
+            step = waiting.popleft()
             match step:
+                case Ask():
+                    conclusion = await desk.ask(step.asking)
+                    if conclusion.state is QuestionState.ANSWERED:
+                        answers.take(step.form, conclusion.answer or {})
+                        waiting.extendleft(reversed(step.then))
+                    else:
+                        waiting = deque((*step.otherwise, Silence()))
+                case Final():
+                    yield replace(step, text=answers.put_into(step.text))
                 case Wait(seconds=seconds):
                     await self._pause(seconds)
                 case Crash(text=text):
                     raise ScriptedCrash(text)
-                case Final() | Fragment() | Progress() | Operational() | SafeError() | Silence():
+                case Fragment() | Progress() | Operational() | SafeError() | Silence():
                     yield step
                 case _:
                     assert_never(step)

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from bot.model import output as out
 from bot.model.errors import AgentError
+from bot.model.question import Answerer, Asking, Who
 from bot.model.request import Attachment, Request
 from bot.texts.codes import Failure
 from forms.card import Button, Card, CardError, Style
@@ -61,6 +62,28 @@ class CardModel(_Read):
             raise CardError(f"a card has at most {MAX_BUTTONS} buttons")
         buttons = tuple(Button(label=one.label, value=one.value, style=Style(one.style)) for one in self.buttons)
         return Card(title=self.title, rows=tuple((name, value) for name, value in self.rows), buttons=buttons)
+
+
+class WhoModel(_Read):
+    """Who may answer, on the wire."""
+
+    kind: Annotated[Answerer, Field(strict=False)]
+    people: list[Annotated[str, Field(min_length=1)]] = []
+
+
+class AskModel(_Read):
+    """A question to a person on the wire; ``schema`` is the JSON Schema of the answer."""
+
+    question: str
+    answer: dict[str, Any] = Field(alias="schema")
+    who: WhoModel | None = None
+    important: bool = False
+    ttl_s: int = 3600
+
+    def asking(self) -> Asking:
+        """The question."""
+        who = Who() if self.who is None else Who(kind=self.who.kind, people=frozenset(self.who.people))
+        return Asking(text=self.question, schema=self.answer, who=who, ttl_s=self.ttl_s, important=self.important)
 
 
 class _File(_Read):

@@ -58,7 +58,7 @@ def show(*, port: int, open_page: bool) -> None:
 
             webbrowser.open(address)
 
-    _refuse_taken(port)
+    refuse_taken(port, instead="discreet demo --port 0")
     start_log(level="warning", json_lines=None)
 
     from bot.wiring import run_demo
@@ -66,8 +66,16 @@ def show(*, port: int, open_page: bool) -> None:
     finish(lambda: run_demo(port=port, announce=announce))
 
 
-def _refuse_taken(port: int) -> None:
-    """Say at once when something else, perhaps another demo, has the port."""
+def refuse_taken(port: int, *, instead: str) -> None:
+    """Say at once when something else, perhaps another demo, has the port.
+
+    Args:
+        port: on loopback.
+        instead: the command that takes any free one.
+
+    Raises:
+        ConfigError: it can't be had.
+    """
     import socket
 
     with socket.socket() as probe:
@@ -76,7 +84,7 @@ def _refuse_taken(port: int) -> None:
             probe.bind(("127.0.0.1", port))
         except OSError as error:
             raise ConfigError(
-                f"port {port} can't be had ({error.strerror}); take any free one: discreet demo --port 0",
+                f"port {port} can't be had ({error.strerror}); take any free one: {instead}",
             ) from None
 
 

@@ -7,23 +7,28 @@ refused with their line and mend. Pydantic is imported here, so this module is i
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from pydantic_core import PydanticCustomError
 
 from bot.config.errors import ConfigError
 from bot.config.file import exposed
+from bot.config.keys import KeysError, read_keys
 from bot.config.secret import Secret
 from bot.config.sections import (
     HINTS,
     AgentSection,
+    ApiSection,
     ChatSection,
     Document,
     MatrixSection,
+    PagesSection,
     TelegramSection,
     WebhookSection,
 )
 from bot.config.settings import (
     AgentSettings,
+    Api,
     Chat,
     ChatRoom,
     Config,
@@ -37,6 +42,7 @@ from bot.config.settings import (
     Metrics,
     Mode,
     OpenAIAgent,
+    Pages,
     ScriptedAgent,
     TelegramBot,
     Webhook,
@@ -116,6 +122,7 @@ class _Builder:
                 ("chat", "public_url"), "public_url is missing", "say how people reach the chat from outside", key=True
             )
         self._check_rooms(document.chat)
+        pages, api = self._pages(document.pages), self._api(document.api, list(document.agents))
         default = self._default_agent(document)
         if self._secret_written_out:
             self._warn(exposed(self._path, self._path.stat().st_mode))
@@ -139,6 +146,8 @@ class _Builder:
                     for name, room in document.chat.rooms.items()
                 ),
             ),
+            pages=pages,
+            api=api,
             contents_retention=document.contents_retention,
             log=Log(level=LogLevel(document.log.level), format=LogFormat(document.log.format)),
             metrics=Metrics(enabled=document.metrics.enabled, listen=document.metrics.listen),
@@ -153,6 +162,39 @@ class _Builder:
             if room.direct and len(room.members) != 1:
                 mend = "a direct room is one person's chat with the bot: name one member, or leave direct out"
                 self._report(("chat", "rooms", name, "members"), "this is no direct room", mend)
+
+    def _pages(self, written: PagesSection) -> Pages:
+        place: KeyPath = ("pages", "public_url")
+        if written.public_url is not None:
+            address = urlsplit(written.public_url)
+            if address.scheme != "https" and address.hostname not in _LOOPBACK:
+                self._report(place, "this is no https address", "links are the access to questions: write https://")
+        elif written.enabled and written.listen.host not in _LOOPBACK:
+            self._report(place, "public_url is missing", "say how people reach the pages from outside", key=True)
+        if written.enabled and written.public_url is None and written.listen.port == 0:
+            self._report(("pages", "listen"), "any free port", "name one: links hold it, and outlive a restart")
+        return Pages(enabled=written.enabled, listen=written.listen, public_url=written.public_url)
+
+    def _api(self, written: ApiSection, agents: list[str]) -> Api:
+        """Keys are read only where the interface is on: a file that is not needed need not be there."""
+        if not written.enabled:
+            return Api(listen=written.listen)
+        if written.listen.host not in _LOOPBACK:
+            mend = "write 127.0.0.1 and let a web server with TLS in front of it pass requests on"
+            self._report(("api", "listen"), "keys would travel in the clear", mend)
+        name, place, keys = self._file(written.keys_file), ("api", "keys_file"), dict[str, Secret]()
+        try:
+            with name.open("rb") as opened:
+                content, mode = opened.read(SECRET_FILE_LIMIT + 1), name.stat().st_mode
+            keys = read_keys(content, agents)
+        except OSError as error:
+            mend = "make it, readable by the daemon alone, with a line for each agent: its name, a space, its key"
+            self._report(place, f"{name.name} can't be read: {error.strerror}", mend)
+        except KeysError as error:
+            self._report(place, f"{name.name}, {error}", error.mend)
+        else:
+            self._warn(exposed(name, mode))
+        return Api(enabled=True, listen=written.listen, keys=keys)
 
     def _default_agent(self, document: Document) -> str | None:
         known = list(document.agents)

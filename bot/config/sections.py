@@ -108,6 +108,22 @@ class ChatSection(Shape):
     public_url: Url | None = None
 
 
+class PagesSection(Shape):
+    """``pages``."""
+
+    enabled: bool = False
+    listen: Address = Listen(host="127.0.0.1", port=8088)
+    public_url: Url | None = None
+
+
+class ApiSection(Shape):
+    """``api``."""
+
+    enabled: bool = False
+    listen: Address = Listen(host="127.0.0.1", port=8090)
+    keys_file: Word = "api-keys"
+
+
 class LogSection(Shape):
     """``log``."""
 
@@ -132,6 +148,8 @@ class Document(Shape):
     agents: dict[Identifier, AgentSection]
     default_agent: Identifier | None = None
     chat: ChatSection = ChatSection()
+    pages: PagesSection = PagesSection()
+    api: ApiSection = ApiSection()
     contents_retention: Duration = timedelta(days=30)
     log: LogSection = LogSection()
     metrics: MetricsSection = MetricsSection()
@@ -146,5 +164,6 @@ HINTS: Final[dict[KeyPath, str]] = {
     ("telegram", "*", "webhook", "port"): "write listen: and host:port",
     ("matrix", "*", "token"): "write access_token: or access_token_file:",
     ("matrix", "*", "device_id"): "leave it out: the first login makes the device, and it is kept under data_dir",
+    ("api", "keys"): "keys stand in a file of their own: write keys_file: and its path",
     ("agents", "*", "timeout_s"): "write timeout: and a duration such as 90s",
 }

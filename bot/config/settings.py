@@ -201,6 +201,42 @@ class Chat:
     rooms: tuple[ChatRoom, ...] = ()
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pages:
+    """The pages of questions, behind one-time links.
+
+    Attributes:
+        enabled: whether they are served.
+        listen: where.
+        public_url: how people reach them, without a slash at the end; a path in it is the prefix behind a proxy.
+            None: as they listen, which is on this machine.
+    """
+
+    enabled: bool = False
+    listen: Listen = field(default_factory=lambda: Listen(host="127.0.0.1", port=8088))
+    public_url: str | None = None
+
+    @property
+    def base_url(self) -> str:
+        """The address from which links are made."""
+        return f"http://{self.listen}" if self.public_url is None else self.public_url
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Api:
+    """The interface for agents, on this machine.
+
+    Attributes:
+        enabled: whether it is served.
+        listen: where; loopback.
+        keys: by name of the agent.
+    """
+
+    enabled: bool = False
+    listen: Listen = field(default_factory=lambda: Listen(host="127.0.0.1", port=8090))
+    keys: Mapping[str, Secret] = field(default_factory=dict)
+
+
 class LogLevel(StrEnum):
     """The least important kind of line that is written."""
 
@@ -245,6 +281,8 @@ class Config:
         agents: by name.
         default_agent: name of the one that answers where the policy names none.
         chat: the built-in chat.
+        pages: of questions.
+        api: for agents.
         contents_retention: contents of messages are erased after it; digests and decisions stay.
         log: the log.
         metrics: metrics, health and readiness.
@@ -259,6 +297,8 @@ class Config:
     telegram: tuple[TelegramBot, ...] = ()
     matrix: tuple[MatrixBot, ...] = ()
     chat: Chat = field(default_factory=Chat)
+    pages: Pages = field(default_factory=Pages)
+    api: Api = field(default_factory=Api)
     contents_retention: timedelta = timedelta(days=30)
     log: Log = field(default_factory=Log)
     metrics: Metrics = field(default_factory=Metrics)

@@ -509,6 +509,11 @@ def _is_confirmed(question: Question, values: Mapping[str, object]) -> bool:
     return question.state is QuestionState.CONFIRMING and _equal(values, question.kept)
 
 
+def _is_confirmed(question: Question, values: Mapping[str, object]) -> bool:
+    """FORM-12: the same answer for the second time; what was merely kept has not been answered once."""
+    return question.state is QuestionState.CONFIRMING and _equal(values, question.kept)
+
+
 def _equal(one: Mapping[str, object], other: Mapping[str, object]) -> bool:
     """Equal as JSON: true is not 1."""
     return repr(sorted(one.items())) == repr(sorted(other.items()))

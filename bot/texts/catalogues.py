@@ -16,7 +16,12 @@ from babel.messages.pofile import read_po
 
 from bot.texts.words import DOMAIN, FALLBACK, LANGUAGES
 
-SOURCES: Final = ("bot.texts.sentences:ENGLISH", "bot.channels.web.words:ENGLISH", "bot.questions.words:ENGLISH")
+SOURCES: Final = (
+    "bot.texts.sentences:ENGLISH",
+    "bot.channels.web.words:ENGLISH",
+    "bot.questions.words:ENGLISH",
+    "bot.pages.words:ENGLISH",
+)
 """Sentences by key. They are named and not imported, because words lie below everything that speaks them."""
 _NO_DATE: Final = datetime(2000, 1, 1, tzinfo=UTC)
 LOCALES: Final = Path(__file__).parent / "locales"

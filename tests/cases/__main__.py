@@ -12,15 +12,18 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from tests.cases import configuration, delivery, operation, telegram
+from tests.cases import configuration, delivery, forms, matrix, operation, questions, telegram
 from tests.cases.result import Failed, NotRun
 
 Case = dict[str, Any]
 KINDS: dict[str, Callable[[Case, Path], Awaitable[None]]] = {
+    "matrix_events": matrix.events,
     "telegram_updates": telegram.updates,
     **configuration.KINDS,
     **delivery.KINDS,
+    **forms.KINDS,
     **operation.KINDS,
+    **questions.KINDS,
 }
 LONGEST_S = 120.0
 

@@ -1,21 +1,18 @@
 """Hosted forms over HTTP, as browsers, robots and strangers come."""
 
 import asyncio
-import hashlib
-import hmac
 import html
 import io
 import json
 import re
 import time
-from urllib.parse import urlencode
 
 import aiohttp
 import pytest
 
 from bot.model.question import QuestionState, Way
 from bot.pages.words import ENGLISH
-from tests.browser.asked_pages import BOT_TOKEN, NOW, TOKEN, Kept, forms_served
+from tests.browser.asked_pages import TOKEN, Kept, forms_served, launch_data
 
 DAY = {"type": "object", "properties": {"day": {"type": "string", "format": "date"}}, "required": ["day"]}
 FULL = {
@@ -27,7 +24,6 @@ FULL = {
         "pin": {"type": "string", "format": "password", "minLength": 4},
     },
 }
-SECRET = BOT_TOKEN.reveal()
 GONE = (QuestionState.ANSWERED, QuestionState.EXPIRED, QuestionState.CANCELLED)
 
 
@@ -435,17 +431,6 @@ async def test_the_question_is_shown_as_harmless_markup(forms):
 
 
 # Inside Telegram
-
-
-def launch_data(*, token=SECRET, user='{"id":42,"first_name":"Ann & Bo"}', at=NOW, **more):
-    fields = {"user": user, "auth_date": str(int(at.timestamp())), "query_id": "AAE", "signature": "x_y", **more}
-    return signed(fields, token)
-
-
-def signed(fields, token=SECRET):
-    key = hmac.digest(b"WebAppData", token.encode(), hashlib.sha256)
-    text = "\n".join(f"{name}={value}" for name, value in sorted(fields.items()))
-    return urlencode({**fields, "hash": hmac.digest(key, text.encode(), hashlib.sha256).hex()})
 
 
 async def test_inside_telegram_the_page_knows_who_fills_it_in(forms):
