@@ -12,11 +12,14 @@ from typing import Final
 
 from forms.bounds import same
 from forms.field import Field, FieldKind, Option
+from forms.folding import trim
 
 Words = Mapping[str, str]
 
 MAX_LISTED: Final = 30
 """Options that a hint names; it says how many more there are."""
+LONGEST_LABEL: Final = 32
+"""Characters of a title that a button surely shows, a phone's too."""
 DOTS: Final = "•••"
 """Stands for a masked value that is filled in (FORM-10)."""
 
@@ -66,7 +69,7 @@ WORDS: Final[Words] = {
     "format_number": "number",
     "format_boolean": "yes or no",
     "format_choice": "one of: {options}",
-    "format_choices": "any of: {options}",
+    "format_choices": "one or several of: {options}",
     "format_date": "date, like 2026-03-01",
     "format_time": "time, like 10:30",
     "format_datetime": "date and time, like 2026-03-01 10:30",
@@ -87,7 +90,7 @@ WORDS: Final[Words] = {
     "length_at_least": "at least {low} characters",
     "length_at_most": "at most {high} characters",
     "pattern": "in the form {pattern}",
-    "default": "otherwise {value}",
+    "default": "if left out: {value}",
     "example": "for example {value}",
 }
 
@@ -114,7 +117,9 @@ def hint(field: Field, words: Words) -> str:
         said.append(say(words, "default", value=_one_line(spelt(field, field.default, words))))
     elif field.examples:
         said.append(say(words, "example", value=_one_line(spelt(field, field.examples[0], words))))
-    return "\n".join(line for line in (field.description.strip(), ", ".join(said)) if line)
+    if "\n" in said[0]:  # a list has its lines for itself
+        said = [said[0] + "\n" + ", ".join(said[1:])]
+    return "\n".join(line for line in (field.description.strip(), ", ".join(said).strip()) if line)
 
 
 def spelt(field: Field, value: object, words: Words) -> str:
@@ -143,6 +148,12 @@ def title_of(option: Option, words: Words) -> str:
     return say(words, "yes" if option.value else "no")
 
 
+def is_numbered(field: Field, words: Words) -> bool:
+    """Whether its options are told by their numbers: a title is too long for a button, unseen, or like another."""
+    titles = [title_of(option, words) for option in options_of(field)]
+    return len(set(titles)) < len(titles) or not all(trim(title) and len(title) <= LONGEST_LABEL for title in titles)
+
+
 def _spelt_one(field: Field, value: object, words: Words) -> str:
     for option in options_of(field):
         if same(option.value, value):
@@ -169,11 +180,15 @@ def _format(field: Field, words: Words) -> str:
     titles = [title_of(option, words) for option in options]
     if field.kind is FieldKind.BOOLEAN and not field.options:
         return say(words, "format_boolean")
-    listed = titles[:MAX_LISTED]
+    numbered = is_numbered(field, words)
+    listed = [f"{place}. {title}" if numbered else title for place, title in enumerate(titles[:MAX_LISTED], 1)]
     if len(titles) > len(listed):
         listed.append(f"… {say(words, 'more_options', count=len(titles) - len(listed))}")
     code = "format_choices" if field.kind is FieldKind.CHOICES else "format_choice"
-    return say(words, code, options=" | ".join(listed))
+    if not numbered:
+        return say(words, code, options=" | ".join(listed))
+    head, _, tail = say(words, code, options="\n").partition("\n")
+    return "\n".join(line for line in (head.strip(), *listed, tail.strip()) if line)
 
 
 def _limits(field: Field, words: Words) -> list[str]:

@@ -60,7 +60,7 @@ ERRORS: Final[dict[str, str]] = {
     "page.error.too_short": "This is too short. Characters, at least: {limit}",
     "page.error.too_long": "This is too long. Characters, at most: {limit}",
     "page.error.pattern_mismatch": "This does not have the form that is asked for.",
-    "page.error.invalid_date": "Please give a date that there is.",
+    "page.error.invalid_date": "Please give a date that exists.",
     "page.error.invalid_time": "Please give a time.",
     "page.error.invalid_datetime": "Please give a date and a time.",
     "page.error.invalid_email": "Please give an e-mail address, such as name@example.org",

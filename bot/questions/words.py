@@ -19,10 +19,11 @@ _PROBLEM: Final = "problem."
 
 PROBLEMS: Final[Mapping[str, str]] = {
     "missing_required": "{title} is missing.",
-    "unknown_field": "“{title}” is no field of this form.",
+    "unknown_field": "“{title}” is not a field of this form.",
     "nearest": "Did you mean {nearest}?",
     "duplicate_field": "{title} is there twice.",
     "unparseable": "I could not find an answer in this. Write a line for each field, such as “{example}: …”.",
+    "undecided": "I could not tell whether this is a yes or a no. Please write yes or no.",
     "wrong_type": "{title} can't be read.",
     "not_text": "{title} has to be text.",
     "not_an_integer": "{title} has to be a whole number.",
@@ -39,7 +40,7 @@ PROBLEMS: Final[Mapping[str, str]] = {
     "pattern_mismatch": "{title} does not have the form that is wanted.",
     "too_few": "{title} needs at least {limit} choices.",
     "too_many": "{title} takes at most {limit} choices.",
-    "duplicate_item": "{title} has the same thing twice.",
+    "duplicate_item": "{title} lists the same choice twice.",
     "wrong_order": "{title} ends before it begins.",
     "incomplete_range": "{title} needs a beginning and an end.",
     "invalid_date": "{title} has to be a date, such as 2026-03-01.",
@@ -61,23 +62,23 @@ PROBLEMS: Final[Mapping[str, str]] = {
 }
 OWN: Final[Mapping[str, str]] = {
     "question.fill_in": "Fill in the form",
-    "question.reply": "Or answer with a reply:",
-    "question.reply_one": "Or answer with a reply.",
+    "question.reply": "You can answer by replying to this message:",
+    "question.reply_one": "You can answer by replying to this message.",
     "question.in_form": "Please answer in the form.",
     "question.zone": "Times are in {zone}.",
     "question.confirm": "Please confirm your answer.",
     "question.answered": "Answered by {person}.",
-    "question.answered_by_somebody": "This is answered.",
+    "question.answered_by_somebody": "This has been answered.",
     "question.answered_by_link": "Answered through the link.",
     "question.expired": "Nobody has answered in time.",
     "question.cancelled": "This question was taken back.",
     "question.noted": "Thank you, noted.",
-    "question.mend": "Please answer these once more; the rest is noted.",
+    "question.mend": "Please answer once more what is wrong; the rest is noted.",
     "question.mend_all": "Please answer once more.",
     "question.lost": "Somebody else has answered first.",
     "question.not_yours": "This question is for somebody else.",
     "question.too_late": "This question is no longer open.",
-    "question.use_form": "A secret does not belong into the chat. Please use the form, and delete your message.",
+    "question.use_form": "A secret does not belong in the chat. Please use the form, and delete your message.",
     "question.confirm_reply": "Reply yes to confirm, or no to change it.",
 }
 ENGLISH: Final[Mapping[str, str]] = {
@@ -105,7 +106,10 @@ class QuestionWords:
         """What is wrong with one field, in a sentence; never with what was typed in it."""
         fields = {field.name: field for field in form.fields}
         field = fields.get(error.field)
+        asked = [one for one in form.fields if not one.fixed]
         code = error.code if f"{_PROBLEM}{error.code}" in self._words else "other"
+        if code == "unparseable" and not asked:  # there are no lines to write
+            code = "undecided"
         readings = ""
         if isinstance(error, ReplyError) and field is not None:
             readings = " / ".join(spelt(field, reading, self.form) for reading in error.readings)
@@ -113,7 +117,7 @@ class QuestionWords:
             title=_short(error.field if field is None else field.title) or self.form["column_field"],
             limit="" if error.limit is None else error.limit,
             readings=readings,
-            example=_short(form.fields[0].title) if form.fields else "",
+            example=_short(asked[0].title) if asked else "",
         )
         if isinstance(error, ReplyError) and error.nearest in fields:
             nearest = self._words[f"{_PROBLEM}nearest"].format(nearest=_short(fields[error.nearest].title))

@@ -66,7 +66,7 @@ def written(catalogue: Catalog) -> bytes:
         if message.id:
             fuzzy = ["#, fuzzy"] if message.fuzzy else []
             lines += [*fuzzy, f"msgctxt {_quoted(message.context or '')}", f"msgid {_quoted(str(message.id))}"]
-            lines += [f"msgstr {_quoted(str(message.string))}", ""]
+            lines += [f"msgstr {_quoted(str(message.string or ''))}", ""]
     head = ['msgid ""', 'msgstr ""', f'"Language: {catalogue.locale_identifier}\\n"']
     head += ['"MIME-Version: 1.0\\n"', '"Content-Type: text/plain; charset=utf-8\\n"']
     head += ['"Content-Transfer-Encoding: 8bit\\n"', ""]
