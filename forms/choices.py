@@ -68,10 +68,10 @@ def options_of(found: Iterable[Listed]) -> tuple[Option, ...]:
     unique: list[Listed] = []
     for option in found:
         if not any(same(option.value, other.value) for other in unique):
-            unique.append(option if option.title.strip() else replace(option, title=_spelt(option.value)))
+            unique.append(option if option.title.strip() else replace(option, title=spelt(option.value)))
     titles = Counter(option.title for option in unique)
     named = [
-        option if titles[option.title] == 1 else replace(option, title=f"{option.title} ({_spelt(option.value)})")
+        option if titles[option.title] == 1 else replace(option, title=f"{option.title} ({spelt(option.value)})")
         for option in unique
     ]
     for place, option in enumerate(named):
@@ -159,7 +159,8 @@ def text(keyword: Keyword) -> str:
     return keyword.value
 
 
-def _spelt(value: object) -> str:
+def spelt(value: object) -> str:
+    """A value for want of a title; nothing for null, whose word the caller has."""
     if value is None:
         return ""
     return value if isinstance(value, str) and value.strip() else json.dumps(value)

@@ -9,9 +9,8 @@ from forms import months
 from forms.bounds import same
 from forms.card import MAX_LABEL, Style
 from forms.field import Field, FieldKind, Option
-from forms.folding import trim
 from forms.formats import read_date
-from forms.wording import Words, how_many, options_of, say, title_of
+from forms.wording import Words, how_many, is_numbered, options_of, say, title_of
 
 MAX_OPTIONS: Final = 12
 """Buttons of options; a longer list is not answered by taps."""
@@ -107,9 +106,9 @@ def _weight(one: Field, option: Option) -> Style:
 
 
 def _labels(one: Field, words: Words, longest: int) -> list[str]:
-    """Titles as they fit on buttons; with their numbers where one of them is cut, unseen or like another."""
+    """Titles as they fit on buttons; with their numbers where the titles alone don't tell them (see the list then)."""
     titles = [title_of(option, words) for option in options_of(one)]
-    if all(trim(title) and len(title) <= longest for title in titles) and len(set(titles)) == len(titles):
+    if not is_numbered(one, words):
         return titles
     numbered = [f"{place}. {title}" for place, title in enumerate(titles, 1)]
     return [label if len(label) <= longest else f"{label[: longest - 1].rstrip()}…" for label in numbered]

@@ -28,7 +28,7 @@ from forms.card import FieldRow, Style
 from forms.field import Field, FieldKind, Form, Option
 from forms.formats import read_date
 from forms.keyboards import Tap, can_skip, has_taps, is_enough, is_stepwise, keyboard, read_view, tap_of, ticked_options
-from forms.wording import WORDS, Words, hint, options_of, say, spelt
+from forms.wording import WORDS, Words, hint, is_numbered, options_of, say, spelt
 
 CONFIRM: Final = "confirm"
 
@@ -42,6 +42,7 @@ class Shown:
         columns: the heads of their table.
         taps: a keyboard, row by row; empty: it is not answered by taps.
         stepwise: taps change the keyboard before one of them ends it.
+        numbered: taps are told by numbers, and the rows say which options those are.
         free_text: it can be answered in words; not so where something masked is asked (FORM-10).
     """
 
@@ -49,6 +50,7 @@ class Shown:
     columns: tuple[str, str, str, str]
     taps: tuple[tuple[Tap, ...], ...]
     stepwise: bool
+    numbered: bool
     free_text: bool
 
 
@@ -107,6 +109,7 @@ def show(form: Form, kept: Mapping[str, object], view: str, *, today: date, word
         ),
         taps=tuple(taps),
         stepwise=not confirming and len(asked) == 1 and is_stepwise(asked[0]),
+        numbered=not confirming and len(asked) == 1 and has_taps(asked[0]) and is_numbered(asked[0], words),
         free_text=not any(one.masked for one in asked),
     )
 

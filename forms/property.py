@@ -12,7 +12,7 @@ from forms.bounds import pointer
 from forms.canonical import schema_of, schema_of_field
 from forms.choices import Listed, flag, text, types_of
 from forms.dialect import validator
-from forms.field import Field, FieldKind, Form
+from forms.field import Field, FieldKind, Form, Option
 from forms.patterns import PatternError, compiled
 from forms.references import Document, Node, RefusedError, is_vendors
 from forms.unions import without_unions
@@ -149,10 +149,11 @@ def _valid_options(node: Node, found: tuple[Listed, ...]) -> tuple[Listed, ...]:
 
 
 def _choice(field: Field, found: tuple[Listed, ...], *, fixed: bool) -> Field:
+    if fixed:  # the title beside it is the field's own
+        only = found[0].value
+        option = Option(value=only, title="" if isinstance(only, bool) else choices.spelt(only))
+        return replace(field, kind=FieldKind.CHOICE, options=(option,), fixed=True, has_default=True, default=only)
     options = choices.options_of(found)
-    if fixed:
-        only = options[0].value
-        return replace(field, kind=FieldKind.CHOICE, options=options, fixed=True, has_default=True, default=only)
     if len(options) == 2 and all(isinstance(option.value, bool) for option in options):
         titled = any(option.title for option in found)
         return replace(field, kind=FieldKind.BOOLEAN, options=options if titled else ())

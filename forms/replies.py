@@ -33,7 +33,8 @@ class ReplyError(FieldError):
     """An error of a typed reply.
 
     ``field`` is the name of a field; of ``unknown_field`` the name as typed ("" in a form with masked fields, unless it
-    is near one of them); of ``unparseable`` it is "".
+    is near one of them); of ``unparseable`` and ``declined`` it is "".
+    ``code``: ``declined`` where the reply to a form without fields is a no, besides those of values.
     ``nearest``: the name of the field that an unknown name or a stray line is most like, "" for none.
     ``line``: where it is in the reply, from 1; 0 for nowhere in particular.
     ``readings``: what an ambiguous text can mean, as JSON values; none of a masked field.
@@ -91,7 +92,7 @@ class _Answer:
         self._wrong: dict[str, ReplyError] = {}
         self._stray: list[ReplyError] = []
         self._parts: list[Part] = []
-        self._confirmed = False
+        self._sure: bool | None = None
 
     def read(self, text: str) -> None:
         """Take what the text says."""
@@ -105,7 +106,7 @@ class _Answer:
         if pairs is not None and not (free and not any(self._names.find_json(name) for name, _ in pairs)):
             self._read_pairs(pairs)
         elif not self._asked:
-            self._confirmed = decision(body) is True
+            self._sure = decision(body)
         elif body.startswith("{") and not free:
             self._stray.append(ReplyError(field="", code="unparseable", line=1))
         elif sole is not None and not self._has_keys(lines, free=free):
@@ -131,8 +132,8 @@ class _Answer:
         places = {item.name: place for place, item in enumerate(self._form.fields)}
         errors.sort(key=lambda error: places.get(error.field, -1))
         errors += self._stray
-        if not errors and not self._confirmed and not self._said and not self._emptied:
-            errors.append(ReplyError(field="", code="unparseable"))
+        if not errors and not self._sure and not self._said and not self._emptied:
+            errors.append(ReplyError(field="", code="unparseable" if self._sure is None else "declined"))
         if not errors:
             return Reply(values={item.name: whole[item.name] for item in self._form.fields if item.name in whole})
         refused = {error.field for error in errors}
@@ -166,7 +167,7 @@ class _Answer:
         return settle(meanings, none="", many="ambiguous_choice" if sole.options else "ambiguous_number")
 
     def _read_pairs(self, pairs: list[tuple[str, object]]) -> None:
-        self._confirmed = not pairs and not self._asked
+        self._sure = True if not pairs and not self._asked else None
         for name, value in pairs:
             named = self._names.find_json(name)
             if named is None:

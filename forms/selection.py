@@ -46,27 +46,31 @@ def read_boolean(field: Field, text: str, *, locale: Locale) -> Reading:
 
 def decision(text: str) -> bool | None:
     """Yes or no by the closed lists, or neither. Every word of the text has to be in them, and all agree."""
+    return _decided(text, words.YES, words.NO)
+
+
+def _decided(text: str, yes: frozenset[str], no: frozenset[str]) -> bool | None:
     if len(text) > LONGEST:
         return None
     plain = fold(_EMOJI_SHADES.sub("", ascii_digits(unquoted(text))))
     for spelt in (plain, plain.strip(" .,!;")):
-        if spelt in words.YES | words.NO:
-            return spelt in words.YES
+        if spelt in yes | no:
+            return spelt in yes
     said: set[bool] = set()
     tokens = re.sub(r"[,.!;]", " ", plain).split()
     while tokens:
-        size = next((n for n in (3, 2, 1) if " ".join(tokens[:n]) in words.YES | words.NO | words.POLITE), 0)
+        size = next((n for n in (3, 2, 1) if " ".join(tokens[:n]) in yes | no | words.POLITE), 0)
         phrase, tokens = " ".join(tokens[:size]), tokens[size:]
         if not size:
             return None
         if phrase not in words.POLITE:
-            said.add(phrase in words.YES)
+            said.add(phrase in yes)
     return said.pop() if len(said) == 1 else None
 
 
 def read_choice(field: Field, text: str, *, locale: Locale) -> Reading:
-    """One option."""
-    options = found(field.options, text, locale=locale)
+    """One option; where the text names none, the one that says yes or no itself takes a yes or a no in any language."""
+    options = found(field.options, text, locale=locale) or _deciding(field.options, text)
     if not options:
         return Wrong("not_a_choice")
     return Value(options[0].value) if len(options) == 1 else Ambiguous("ambiguous_choice", _values(options))
@@ -175,6 +179,15 @@ def _named(options: tuple[Option, ...], text: str, *, locale: Locale) -> list[Op
         return [option for option in options if option.value is said]
     meant = [numbers.json_number(number) for number in numbers.readings(text, locale=locale)]
     return [option for option in options if any(number is not None and same(option.value, number) for number in meant)]
+
+
+def _deciding(options: tuple[Option, ...], text: str) -> list[Option]:
+    """The options that by their own words say what the text decides: "yes" for "да"."""
+    said = decision(text)
+    if said is None:
+        return []
+    yes, no = words.STRONG_YES - words.OTHERWISE_MEANT, words.STRONG_NO - words.OTHERWISE_MEANT
+    return [option for option in options if {_decided(name, yes, no) for name in _names(option)} - {None} == {said}]
 
 
 def _names(option: Option) -> Iterator[str]:

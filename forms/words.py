@@ -39,6 +39,13 @@ STRONG_NO: Final = frozenset(
     }
 )
 WEAK_NO: Final = frozenset({"\U0001f44e", "-1"})
+# Strong ones that, as the words of an option, can name a thing of their own: a size, a figure, a state, what is done.
+OTHERWISE_MEANT: Final = frozenset(
+    {
+        *("y", "s", "j", "n", "д", "н", "1", "0", "on", "off", "вкл", "выкл", "включено", "выключено", "an", "ein"),
+        *("aus", "enable", "enabled", "disable", "disabled", "correct", "negative"),
+    }
+)
 YES: Final = STRONG_YES | WEAK_YES
 NO: Final = STRONG_NO | WEAK_NO
 # Words that change nothing beside a yes or a no.

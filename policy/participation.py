@@ -133,6 +133,8 @@ def _decision(
 
 _CARRIED_OUT = frozenset({Reason.CONTROL_COMMAND, Reason.ANSWER})
 """What the gateway itself takes, beside the lane of the agents: it waits for no batch (PART-8)."""
+_CONTROLS = 3
+"""What needs no agent is cheap: leafing through a calendar takes more taps than a person makes requests."""
 _NO_CONVERSATION = frozenset({Chat.BROADCAST, Chat.DELEGATED})
 _SPOKEN = frozenset({Kind.MESSAGE, Kind.EDIT})
 _ALBUM_CAN_MEND = frozenset({Reason.NO_ADDRESS, Reason.NO_SUBSTANCE})
@@ -209,6 +211,8 @@ def _consent(
 ) -> tuple[bool, Reason]:
     """Whether there is consent, and the reason either way."""
     if event.kind is Kind.TAP:
+        if memory.question:
+            return True, Reason.ANSWER
         return True, Reason.TAP  # the button stands under a message of ours; who may press it is the question's matter
     command = event.command
     if command is not None and command.target is Target.OTHER:
@@ -294,5 +298,5 @@ def _over_rate(settings: ChannelPolicy, memory: Memory, *, control: bool) -> boo
     """Control commands are counted by themselves, so that "stop" works where others have used up the channel's rate."""
     rate = settings.rate
     if control:
-        return memory.person_controls >= rate.person
+        return memory.person_controls >= rate.person * _CONTROLS
     return memory.person_requests >= rate.person or memory.channel_requests >= rate.channel

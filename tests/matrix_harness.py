@@ -12,6 +12,7 @@ from bot.channels.matrix.channel import MatrixChannel
 from bot.channels.matrix.limits import Limits
 from bot.ports.channel import Channel
 from bot.ports.decisions import Ruling
+from bot.questions.links import Links
 from bot.runtime.daemon import Daemon
 from bot.runtime.inforce import PolicyInForce
 from bot.runtime.rulings import Rulings
@@ -40,6 +41,7 @@ class RunningMatrix:
             if self.server is not None:
                 await self.server.wait_drained(timeout=20)
             await self.daemon.settled()
+            await self.channel.idle()
 
     async def quiet(self) -> None:
         """The same, and no batch is open any more."""
@@ -101,6 +103,7 @@ async def running_matrix(
     entered: bool = True,
     beside: Sequence[Channel] = (),
     further: Sequence[CountingAgent] = (),
+    links: Links | None = None,
 ) -> AsyncIterator[RunningMatrix]:
     """Run a gateway on a store in ``folder``; an earlier store and login there are taken up.
 
@@ -110,6 +113,7 @@ async def running_matrix(
         entered: wait until the bot is logged in and the first sync is taken in.
         beside: further channels of the same gateway.
         further: agents beside the default one.
+        links: of the pages of questions.
     """
     clock = Clock() if clock is None else clock
     agent = CountingAgent() if agent is None else agent
@@ -144,6 +148,7 @@ async def running_matrix(
         default_agent=agent.name,
         rulings=rulings,
         clock=clock,
+        links=links,
     )
     await daemon.start()
     running = RunningMatrix(

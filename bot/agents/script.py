@@ -11,7 +11,7 @@ rules:                          # the first that fits is played
   - when: { words: [book] }
     say:
       - ask:                                 # a person is asked; the next steps know the answer
-          question: When?
+          question: "When?"
           schema: { type: object, properties: { day: { type: string, format: date } }, required: [day] }
           otherwise: [{ final: Too late. }]  # nobody has answered; without it nothing more is said
       - final: "See you on {answer.day}."

@@ -3,7 +3,7 @@
 import asyncio
 
 from bot.observability.health import Health, answers
-from bot.observability.log import get_logger
+from bot.observability.log import HTTP, get_logger
 
 log = get_logger(__name__)
 
@@ -15,7 +15,7 @@ async def serve(health: Health, host: str, port: int) -> None:
     application = web.Application()
     for path, answer in answers(health).items():
         application.router.add_get(path, answer)
-    runner = web.AppRunner(application, access_log=None, shutdown_timeout=1.0)
+    runner = web.AppRunner(application, access_log=None, logger=HTTP, shutdown_timeout=1.0)
     await runner.setup()
     try:
         try:

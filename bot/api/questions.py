@@ -14,7 +14,6 @@ INVARIANT: no body, key or answer is logged, and no error quotes one.
 import asyncio
 import hashlib
 import hmac
-import logging
 import math
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -38,7 +37,7 @@ from bot.config.secret import Secret
 from bot.deliveries.pacing import Bucket, Rate
 from bot.model.errors import AskError
 from bot.model.question import Asking, Conclusion, Question, QuestionState
-from bot.observability.log import get_logger
+from bot.observability.log import HTTP, get_logger
 
 log = get_logger(__name__)
 
@@ -51,10 +50,6 @@ MAX_WAITING: Final = 200
 ASKS: Final = Rate(per_s=1.0, burst=30)
 LOOKS: Final = Rate(per_s=20.0, burst=200)
 
-_SILENT: Final = logging.getLogger("bot.api.http")
-"""For aiohttp: what it says of a broken request can hold the request."""
-_SILENT.addHandler(logging.NullHandler())
-_SILENT.propagate = False
 _UNKNOWN: Final = (404, "unknown", "there is no such question of yours")
 _PLAIN: Final[Mapping[int, tuple[str, str]]] = {
     404: ("unknown", "there is nothing at this address"),
@@ -128,7 +123,7 @@ async def serve(
         bound: is told the port.
     """
     site = QuestionsApi(asks, room, keys=keys, clock=clock)
-    runner = web.AppRunner(site.application(), access_log=None, logger=_SILENT, shutdown_timeout=1.0)
+    runner = web.AppRunner(site.application(), access_log=None, logger=HTTP, shutdown_timeout=1.0)
     await runner.setup()
     try:
         try:

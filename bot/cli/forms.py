@@ -94,6 +94,7 @@ def preview_form(path: Path, *, port: int, locale: str, timezone: str) -> None:
     _asked_form(path)
     written = _read(path)
     refuse_taken(port, instead=f"discreet form preview {path} --port 0")
+    port = port or _free_port()
     start_log(level="warning", json_lines=None)
 
     from bot.model.question import Asking
@@ -118,6 +119,15 @@ def preview_form(path: Path, *, port: int, locale: str, timezone: str) -> None:
 
     with contextlib.suppress(KeyboardInterrupt):  # which is how it ends
         finish(rehearse)
+
+
+def _free_port() -> int:
+    """A port on loopback that is free now; links hold it, so it has to be known before anything is served."""
+    import socket
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
 
 
 def _show(message: Any) -> None:

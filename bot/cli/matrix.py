@@ -195,9 +195,12 @@ def _say_about(login: MatrixLogin) -> None:
 def _say_next(path: Path, config: Config, done: MatrixLogin, *, homeserver: str | None) -> None:
     at = "" if path == Path("config.yaml") else f" --config {path}"
     steps: list[tuple[str, ...]] = []
-    if done.user_id not in _listed(config):
-        address = () if homeserver is None else (f"    homeserver: {json.dumps(homeserver)}",)
+    listed = _listed(config).get(done.user_id)
+    address = () if homeserver is None else (f"    homeserver: {json.dumps(homeserver)}",)
+    if listed is None:
         steps.append((f"Add to {path}:", "matrix:", f"  - user_id: {json.dumps(done.user_id)}", *address))
+    elif listed.homeserver is None and address:
+        steps.append((f"Add to {path} below user_id, else the next login must be told again:", *address))
     steps += _policy_steps(config, done.user_id)
     steps.append((f"discreet run{at}",))
     steps.append(
@@ -233,7 +236,7 @@ def _policy_steps(config: Config, user_id: str) -> list[tuple[str, ...]]:
     if not any(place.account == f"matrix:{user_id}" for place in policy.channels):
         steps.append(
             (
-                f"List in {config.policy} each room in which it may answer:",
+                f"List in {config.policy} each room in which it may answer, now or when you know its id:",
                 "channels:",
                 f"  {json.dumps(f'matrix:{user_id}:!room:example.org')}:",
                 "    audience: external",

@@ -26,7 +26,7 @@ def matrix_section(*, user_id: str, homeserver: str | None) -> str:
 matrix:
   - user_id: {_value(user_id)} # `discreet matrix login` logs it in; its device is kept under data_dir
 {address}\
-    # password_file: matrix.password # then the gateway logs in again by itself, should the server log it out
+    # password_file: matrix.password # then the gateway logs in by itself, at first and after a soft logout
 """
 
 
@@ -61,6 +61,10 @@ agents:
 #   listen: 127.0.0.1:8443
 #   rooms:
 #     support: {{title: Support, members: [ann]}}
+
+# Questions that an agent asks people: pages with forms, and the interface where agents ask. See docs/questions.md.
+# pages: {{enabled: true, public_url: "https://forms.example.org"}} # what listens on 127.0.0.1:8088, as people reach it
+# api: {{enabled: true, keys_file: api-keys}} # a line for each agent: its name, a space, its key
 
 # contents_retention: 30d # the words of finished work are erased after it; decisions and digests stay
 # metrics: {{enabled: true, listen: "127.0.0.1:9464"}} # also /healthz and /readyz

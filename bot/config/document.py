@@ -270,6 +270,7 @@ class _Builder:
             homeserver=written.homeserver,
             password=password,
             access_token=token,
+            allow_plain_http=written.allow_plain_http,
             limits=MatrixLimits(per_room_per_s=written.limits.per_room_per_s, total_per_s=written.limits.total_per_s),
             max_file_bytes=written.max_file_mb << 20,
         )

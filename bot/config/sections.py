@@ -62,6 +62,7 @@ class MatrixSection(Shape):
     password_file: Word | None = None
     access_token: SecretText | None = None
     access_token_file: Word | None = None
+    allow_plain_http: bool = False
     limits: MatrixLimitsSection = MatrixLimitsSection()
     max_file_mb: Annotated[int, Field(ge=1, le=2000)] = 20
 

@@ -91,6 +91,7 @@ class MatrixBot:
         homeserver: its address, without a slash at the end; None: the server named in the id tells it.
         password: the daemon logs in by itself, and again after a soft logout; None: ``discreet matrix login`` does.
         access_token: a device that somebody else has logged in, for servers without a login by password.
+        allow_plain_http: also to another machine.
         limits: how fast messages may leave.
         max_file_bytes: larger files are not fetched.
     """
@@ -99,6 +100,7 @@ class MatrixBot:
     homeserver: str | None = None
     password: Secret | None = None
     access_token: Secret | None = None
+    allow_plain_http: bool = False
     limits: MatrixLimits = field(default_factory=MatrixLimits)
     max_file_bytes: int = 20 << 20
 

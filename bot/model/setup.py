@@ -28,12 +28,14 @@ class MatrixCheck:
 
     Attributes:
         name: a short word for it.
-        ok: it is as it should be.
+        ok: it is as it should be, or as somebody wanted it.
         detail: what was found; may hold names that strangers chose, which are to be cleaned before they are shown.
         mend: what to do; None where nothing is.
+        told: something to know, neither in order nor not.
     """
 
     name: str
     ok: bool
     detail: str
     mend: str | None = None
+    told: bool = False

@@ -66,6 +66,21 @@ def configure(*, level: str = "info", stream: TextIO | None = None, json_lines: 
         logging.getLogger(name).disabled = True
 
 
+def _failures_alone(record: logging.LogRecord) -> bool:
+    """Let nothing of aiohttp's own pass; what failed on our side is told in our words, by its type and frames."""
+    from aiohttp.http_exceptions import HttpProcessingError  # whoever logs here has loaded it
+
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, Exception) and not isinstance(error, HttpProcessingError | ConnectionError):
+        get_logger(__name__).error("http_failed", failure=lines_of(error))
+    return False
+
+
+HTTP: Final = logging.getLogger("bot.http")
+"""For every server of aiohttp: what it says of a broken request holds the request, and with it links and keys."""
+HTTP.addFilter(_failures_alone)
+
+
 def watch_for_failures(loop: asyncio.AbstractEventLoop | None = None) -> None:
     """Log what nobody caught, in the main thread, in other threads and in tasks of the loop, without its text."""
     log = get_logger("bot.failures")

@@ -1,25 +1,20 @@
 """The web server of hosted forms, as a service of the daemon."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from bot.config.errors import ConfigError
 from bot.config.secret import Secret
-from bot.observability.log import get_logger
+from bot.observability.log import HTTP, get_logger
 from bot.ports.questions import Questions
 
 if TYPE_CHECKING:
     from bot.pages.rendering import Markup
 
 log = get_logger(__name__)
-
-_SILENT: Final = logging.getLogger("bot.pages.http")
-"""For aiohttp: what it says of a broken request holds the request, and its link."""
-_SILENT.addFilter(lambda _: False)
 
 
 def prefix_of(public_url: str) -> str:
@@ -50,6 +45,8 @@ async def serve(
 ) -> None:
     """Serve until cancelled. A port that is taken is told and costs nothing but the pages.
 
+    Whether the public address leads here is looked at meanwhile, and told if it does not.
+
     Args:
         questions: what is asked and who has answered.
         host: to bind.
@@ -68,17 +65,21 @@ async def serve(
     from aiohttp import web
 
     from bot.pages.miniapp import MiniApp
+    from bot.pages.reach import Reach
     from bot.pages.site import Site
+
+    reach = Reach(public_url)
 
     site = Site(
         questions,
         prefix=prefix,
         markup=markup,
         clock=clock,
+        answer_self=reach.answer,
         mini_app=MiniApp(telegram, clock=clock) if telegram else None,
         proxies=proxies,
     )
-    runner = web.AppRunner(site.application(), access_log=None, logger=_SILENT, shutdown_timeout=2.0)
+    runner = web.AppRunner(site.application(), access_log=None, logger=HTTP, shutdown_timeout=2.0)
     await runner.setup()
     try:
         try:
@@ -88,6 +89,8 @@ async def serve(
             return
         bound(runner.addresses[0][1])
         log.info("pages", host=host, port=runner.addresses[0][1])
-        await asyncio.Event().wait()
+        async with asyncio.TaskGroup() as around:
+            around.create_task(reach.check(), name="pages self-check")
+            await asyncio.Event().wait()
     finally:
         await runner.cleanup()

@@ -67,13 +67,18 @@ class Site:
         prefix: str,
         markup: Markup,
         clock: Callable[[], datetime],
+        answer_self: Callable[[str], str | None],
         mini_app: MiniApp | None = None,
         proxies: Sequence[str] | None = None,
     ) -> None:
-        """See :func:`bot.pages.server.serve`; ``prefix`` is the path of the public address, "" for none."""
+        """See :func:`bot.pages.server.serve`.
+
+        ``prefix`` is the path of the public address, "" for none; ``answer_self`` answers :mod:`bot.pages.reach`.
+        """
         self._questions = questions
         self._prefix = prefix
         self._clock = clock
+        self._answer_self = answer_self
         self._mini_app = mini_app
         self._addresses = Addresses() if proxies is None else Addresses(proxies)
         self._assets = Assets()
@@ -92,6 +97,7 @@ class Site:
                 app.router.add_get(f"{prefix}/{kind}/{{token}}", self._look)
                 app.router.add_post(f"{prefix}/{kind}/{{token}}", self._send)
             app.router.add_get(f"{prefix}/static/{{name}}", self._asset)
+            app.router.add_get(f"{prefix}/self/{{nonce}}", self._self)
         return app
 
     # Looking
@@ -135,6 +141,8 @@ class Site:
         if receipt is not None and receipt.sent == fingerprint:
             return self._taken(self._read_by(visit, receipt.question), receipt.question)
         opened = await self._open(visit)
+        if opened is Gone.ANSWERED:
+            return await self._repeated(visit, sent, account, fingerprint)
         if isinstance(opened, Gone):
             return self._ended(visit, opened)
         visit = self._read_by(visit, opened.question)
@@ -142,12 +150,28 @@ class Site:
             return await self._confirmed(visit, opened.question, sent, account, fingerprint)
         return await self._answered(visit, opened.question, sent, account, fingerprint)
 
+    async def _repeated(self, visit: Visit, sent: Sent, account: str | None, fingerprint: bytes) -> web.StreamResponse:
+        """What is answered already: the same answer sent once more is told so as often as it comes (FORM-7)."""
+        question = await self._questions.closed(visit.token)
+        if question is None:
+            return self._ended(visit, Gone.ANSWERED)
+        visit = self._read_by(visit, question)
+        if CONFIRM in sent:  # it says which version it confirms and not what stood there, so that is not shown again
+            last = question.important and sent[CONFIRM] == [str(question.version - 1)]
+            return self._notice(visit, "taken", 200) if last else self._ended(visit, Gone.ANSWERED)
+        values, errors = self._read(visit, question, sent)
+        if errors:
+            return self._ended(visit, Gone.ANSWERED)
+        outcome = await self._questions.submit(visit.token, values, by=account, way=_way(account))
+        return await self._told(visit, question, outcome, sent, fingerprint)
+
+    def _read(self, visit: Visit, question: Question, sent: Sent) -> tuple[dict[str, object], tuple[FieldError, ...]]:
+        return read_page(question.form, sent, locale=locale_of(visit.reader), today=visit.reader.today(self._clock()))
+
     async def _answered(
         self, visit: Visit, question: Question, sent: Sent, account: str | None, fingerprint: bytes
     ) -> web.StreamResponse:
-        values, errors = read_page(
-            question.form, sent, locale=locale_of(visit.reader), today=visit.reader.today(self._clock())
-        )
+        values, errors = self._read(visit, question, sent)
         try:
             if errors:
                 unread = {error.field for error in errors}
@@ -257,6 +281,12 @@ class Site:
         response = self._notice(visit, "hasty", 429)
         response.headers["Retry-After"] = str(int(wait_s) + 1)
         return response
+
+    async def _self(self, request: web.Request) -> web.StreamResponse:
+        said = self._answer_self(request.match_info["nonce"])
+        if said is None:
+            raise web.HTTPNotFound
+        return web.Response(text=said)
 
     async def _asset(self, request: web.Request) -> web.StreamResponse:
         found = self._assets.get(request.match_info["name"])

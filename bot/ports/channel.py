@@ -57,6 +57,14 @@ class Channel(Protocol):
         """Whether the buttons under a message can change after it was sent."""
         ...
 
+    @property
+    def state(self) -> str:
+        """How taking events in goes, for health checks: ``starting`` or ``ok``; anything else is what stands in the way.
+
+        Such as ``unreachable``, ``store``, ``conflict`` or ``logged_out``; the channel goes on trying by itself.
+        """
+        ...
+
     async def run(self, accept: Accept) -> None:
         """Take events in until cancelled; reconnects by itself.
 

@@ -75,6 +75,13 @@ class Questions(Protocol):
         """Look at a question by the token of its link; uses nothing up, however often and by whom it is called."""
         ...
 
+    async def closed(self, token: str) -> Question | None:
+        """The question behind a link that takes no answer any more, as it ended; None: there is none, or it takes one.
+
+        For whoever has to read an answer that was sent once more: what was answered is for nobody else.
+        """
+        ...
+
     async def submit(
         self, token: str, values: Mapping[str, object], *, by: str | None, way: Way, confirmed: bool = False
     ) -> Outcome:
@@ -172,8 +179,16 @@ class QuestionStore(Protocol):
         """
         ...
 
+    async def show(self, question: Question, parts: Sequence[NewPart], *, now: datetime) -> list[Waiting]:
+        """Store further parts that show a question, whatever its state."""
+        ...
+
     async def messages(self, question_id: str) -> list[str]:
         """Our messages that show it, in order."""
+        ...
+
+    async def attach(self, question_id: str, parts: Sequence[int]) -> None:
+        """Parts of the outbox speak of a question: a reply to them is one to it. They show it not, and are no card."""
         ...
 
     async def consume(self, question: Question) -> None:

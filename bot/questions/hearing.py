@@ -1,7 +1,7 @@
 """What people say to a question, and what they are told about it (FORM-8, FORM-9, FORM-12)."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -18,7 +18,7 @@ from forms.replies import read_reply
 from forms.selection import decision
 from policy.event import Event
 
-_ADDRESS: Final = re.compile(r"\s*@\S+[:,]?\s*")
+_ANY_NAME: Final = r"@[^\s:,]+"
 
 
 class Hearing:
@@ -66,7 +66,7 @@ class Hearing:
             return None
         if masked(question):
             return Answer(text=plain(words.say("use_form")))
-        text = _without_address(text) if event.mentions_self else text
+        text = _without_address(event, text) if event.mentions_self else text
         if question.state is QuestionState.CONFIRMING:
             sure = decision(text)
             if sure is True:
@@ -85,6 +85,9 @@ class Hearing:
             today=today,
             kept=question.kept,
         )
+        if any(error.code == "declined" for error in read.errors):
+            ended = await self._room.decline(question, by=event.sender)
+            return Answer(text=plain(words.say("noted" if ended else "too_late")))
         if read.errors:
             await self._room.keep(question, read.values, read.errors)
             problems = [f"- {plain(words.problem(question.form, error))}" for error in read.errors]
@@ -92,6 +95,12 @@ class Hearing:
             return Answer(text="\n".join([*problems, "", plain(mend)]))
         values = filled(question.form, read.values)
         return self._told(await self._room.answer(question, values, by=event.sender, way=Way.REPLY), words)
+
+    async def told(self, event: Event, parts: Sequence[int]) -> None:
+        """The parts that told a person what :meth:`reply` returned: who replies to them answers the question."""
+        question = await self._asked(event)
+        if question is not None and question.state.pending:
+            await self._room.told(question, parts)
 
     async def _asked(self, event: Event) -> Question | None:
         for message in (None if event.reply is None else event.reply.message, event.destination.thread):
@@ -118,6 +127,11 @@ class Hearing:
                 return None
 
 
-def _without_address(text: str) -> str:
-    """What was typed without the leading address of the bot, which belongs to no field."""
-    return _ADDRESS.sub("", text, count=1)
+def _without_address(event: Event, text: str) -> str:
+    """What was typed without the bot's address before it, which belongs to no field; every other word was meant.
+
+    Where accounts are @names the bot is called by this one. There a reply mentions it without any words.
+    """
+    own = event.destination.account.partition(":")[2]
+    found = re.match(rf"\s*{re.escape(own) if own.startswith('@') else _ANY_NAME}[:,]?(?:\s+|$)", text)
+    return text if found is None else text[found.end() :]

@@ -95,6 +95,8 @@ class QuestionRoom:
         self._clock = clock
         self._judges: OrderedDict[str, Judge] = OrderedDict()
         self._waiting: dict[str, set[asyncio.Future[Question]]] = {}
+        self._on_the_way: dict[int, str] = {}
+        self._closing: set[asyncio.Task[None]] = set()
 
     # asking
 
@@ -153,6 +155,7 @@ class QuestionRoom:
         if not parts or len(parts) < len(shown):
             raise AskError("withheld", "the question may not be shown there")
         kept, waiting = await self._store.put(question, parts, token=digest(self._links.token(question.id)), now=now)
+        self._on_the_way.update({one.id: kept.id for one in waiting})
         self._dispatcher.enqueue(waiting)
         if kept.schema and (kept.text, kept.schema) != (question.text, question.schema):
             raise AskError("key_used", "this key was used for another question")
@@ -229,6 +232,29 @@ class QuestionRoom:
         """The question that a message of ours shows, whether it still takes an answer or not."""
         return await self._store.at(destination, message)
 
+    async def told(self, question: Question, parts: Sequence[int]) -> None:
+        """What a person was told about a question can be replied to like the question itself (FORM-8)."""
+        await self._store.attach(question.id, parts)
+
+    async def is_shown_in(self, part_id: int) -> bool:
+        """Whether a part of the outbox shows a question."""
+        return await self._store.of_part(part_id) is not None
+
+    def delivered(self, part_id: int) -> None:
+        """A part was delivered: a question that ended while its card was on the way is closed there too."""
+        question_id = self._on_the_way.pop(part_id, None)
+        if question_id is not None:
+            task = asyncio.create_task(self._close_late(question_id), name="late card")
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def _close_late(self, question_id: str) -> None:
+        question = await self._store.get(question_id)
+        if question is None or question.state.pending:
+            return
+        parts = self._closing_parts(question, await self._store.messages(question_id))
+        self._dispatcher.enqueue(await self._store.show(question, parts, now=self._clock()))
+
     # answering
 
     async def open(self, token: str) -> Opened | Gone:
@@ -240,6 +266,11 @@ class QuestionRoom:
             await self._end(question.id, "expire")
             return Gone.EXPIRED
         return Opened(question=question) if question.state.pending else _GONE[question.state]
+
+    async def closed(self, token: str) -> Question | None:
+        """See :meth:`bot.ports.questions.Questions.closed`."""
+        question = await self._store.by_token(digest(token))
+        return None if question is None or question.state.pending else question
 
     async def submit(
         self, token: str, values: Mapping[str, object], *, by: str | None, way: Way, confirmed: bool = False
@@ -311,7 +342,7 @@ class QuestionRoom:
                 self._dispatcher.enqueue(done)
                 return Kept()
             case Cancelled():
-                await self._end(question.id, "cancel", by=by)
+                await self.decline(question, by=by)
                 return Kept()
             case _:
                 return Lost()
@@ -344,6 +375,10 @@ class QuestionRoom:
             return Lost()
         self._dispatcher.enqueue(done)
         return Kept()
+
+    async def decline(self, question: Question, *, by: str | None) -> bool:
+        """A person to whom it is put says no to a question without fields; whether it still took that."""
+        return await self._end(question.id, "cancel", by=by)
 
     async def answer(
         self, question: Question, values: Mapping[str, object], *, by: str | None, way: Way, confirmed: bool = False
@@ -411,15 +446,7 @@ class QuestionRoom:
 
     async def _write_end(self, question: Question) -> bool:
         """Write the end and what closes the cards, one transaction; then the agent wakes."""
-        channel = self._channels.get(question.destination.account)
-        parts: list[NewPart] = []
-        messages = await self._store.messages(question.id)
-        if channel is not None and messages:
-            person = self._policy().person(question.answered_by)
-            name = "" if person is None else person.display or person.id
-            today = self._today(question)
-            shown = self._showing.closed(question, channel, messages=messages, person=name, today=today)
-            parts = self._cleared(question, shown, None)
+        parts = self._closing_parts(question, await self._store.messages(question.id))
         done = await self._store.change(question, now=self._clock(), parts=parts)
         if done is None:
             return False
@@ -428,6 +455,17 @@ class QuestionRoom:
             if not future.done():
                 future.set_result(question)
         return True
+
+    def _closing_parts(self, question: Question, messages: Sequence[str]) -> list[NewPart]:
+        """What closes the cards of a question that has ended."""
+        channel = self._channels.get(question.destination.account)
+        if channel is None or not messages:
+            return []
+        person = self._policy().person(question.answered_by)
+        name = "" if person is None else person.display or person.id
+        today = self._today(question)
+        shown = self._showing.closed(question, channel, messages=messages, person=name, today=today)
+        return self._cleared(question, shown, None)
 
     async def _refreshed(self, question: Question) -> list[NewPart]:
         """What brings the cards up to date, where buttons under a message can change."""
@@ -495,18 +533,15 @@ def _repeated(question: Question, values: Mapping[str, object]) -> Outcome:
     """The same answer sent twice is taken twice; another one is too late (FORM-7)."""
     if question.state is not QuestionState.ANSWERED:
         return _GONE[question.state]
-    known = question.answer or {}
+    if question.answer is None:  # its words are erased by now
+        return Lost()
+    known = question.answer
     masked = {field.name for field in question.form.fields if field.masked}
     same = _equal(
         {name: value for name, value in values.items() if name not in masked},
         {name: value for name, value in known.items() if name not in masked},
     )
     return Taken(question=question) if same and not masked & values.keys() else Lost()
-
-
-def _is_confirmed(question: Question, values: Mapping[str, object]) -> bool:
-    """Whether these are the values that were shown to be confirmed (FORM-12)."""
-    return question.state is QuestionState.CONFIRMING and _equal(values, question.kept)
 
 
 def _is_confirmed(question: Question, values: Mapping[str, object]) -> bool:

@@ -13,7 +13,7 @@ from bot.model.output import Final
 from bot.model.part import Part
 from bot.ports.channel import Channel, Reply
 from bot.ports.questions import Kept, Outcome
-from bot.ports.store import Inbox, Outbox
+from bot.ports.store import Inbox, Outbox, Waiting
 from bot.questions.hearing import Hearing
 from bot.runtime.clearing import Clearing
 from bot.runtime.work import STOPPING, Work, reply_to
@@ -101,7 +101,10 @@ class Controls:
         said = None
         if self._hearing is not None:
             said = await self._hearing.reply(work.reading.event, material.text, language=language)
-        await self._finish(work, () if said is None else channel.present(Speech.SAFE_ERROR, said, to=to))
+        parts = () if said is None else channel.present(Speech.SAFE_ERROR, said, to=to)
+        sent = await self._finish(work, parts)
+        if self._hearing is not None:
+            await self._hearing.told(work.reading.event, [one.id for one in sent])
 
     async def _tap(self, work: Work, material: Material, to: Reply, words: Words) -> None:
         """A button: its token says what it stands for; a token that we did not make for this place says nothing."""
@@ -137,8 +140,8 @@ class Controls:
         channel = self._channels[to.destination.account]
         await self._finish(work, channel.present(Speech.SAFE_ERROR, Final(text=sentence), to=to))
 
-    async def _finish(self, work: Work, parts: Sequence[Part]) -> None:
+    async def _finish(self, work: Work, parts: Sequence[Part]) -> list[Waiting]:
         new, _ = self._clearing.checked(work, parts)
-        self._dispatcher.enqueue(
-            await self._inbox.finish(work.event_id, new, outcome="control", now=self._clock()),
-        )
+        sent = await self._inbox.finish(work.event_id, new, outcome="control", now=self._clock())
+        self._dispatcher.enqueue(sent)
+        return sent

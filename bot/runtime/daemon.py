@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from bot.deliveries.dispatcher import Dispatcher
 from bot.model.errors import ChannelError, StoreError
@@ -26,6 +26,13 @@ from bot.texts.codes import Notice
 log = get_logger(__name__)
 
 SWEEP_EVERY_S = 600.0
+LOOK_EVERY_S = 1.0
+_TROUBLE: Final = {
+    "unreachable": "the platform can't be reached",
+    "conflict": "another process takes this bot's events",
+    "store": "events can't be stored",
+    "logged_out": "it is logged out",
+}
 
 
 class Sweeper(Protocol):
@@ -87,7 +94,9 @@ class Daemon:
         for account in crew.channels:
             await crew.gateway.start(account)
         for account, channel in crew.channels.items():
-            self._spawn(self._channel(account, channel), f"channel {channel.account.partition(':')[0]}")
+            crew.health.set(self._name(account), Level.STARTING)
+            self._spawn(self._channel(account, channel), self._name(account))
+        self._spawn(self._look(), "look")
         self._spawn(crew.policy.watch(self._policy_changed), "policy")
         self._spawn(self._sweep(), "sweep")
         self._spawn(measure(crew.overview, crew.gateway, crew.worker, crew.dispatcher), "gauges")
@@ -170,10 +179,25 @@ class Daemon:
         log.error("task_died", task=task.get_name(), error=type(task.exception()).__name__)
         self._crew.health.set(task.get_name(), Level.FAILED, type(task.exception()).__name__)
 
-    async def _channel(self, account: str, channel: Channel) -> None:
+    def _name(self, account: str) -> str:
+        """What a channel is called on the health page: its platform, or its account where the platform has several."""
+        platform = account.partition(":")[0]
+        alone = sum(other.partition(":")[0] == platform for other in self._crew.channels) == 1
+        return f"channel {platform if alone else account}"
+
+    async def _look(self) -> None:
+        """See how the channels are; of one that could not go on it is known already."""
         health = self._crew.health
-        name = f"channel {account.partition(':')[0]}"
-        health.set(name, Level.OK)
+        while True:
+            for account, channel in self._crew.channels.items():
+                state, name = channel.state, self._name(account)
+                if health.states()[name].level is not Level.FAILED:
+                    level = {"ok": Level.OK, "starting": Level.STARTING}.get(state, Level.DEGRADED)
+                    health.set(name, level, _TROUBLE.get(state, ""))
+            await asyncio.sleep(LOOK_EVERY_S)
+
+    async def _channel(self, account: str, channel: Channel) -> None:
+        health, name = self._crew.health, self._name(account)
         try:
             await channel.run(self._crew.gateway.accept)
         except ChannelError as error:

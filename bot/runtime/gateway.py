@@ -38,6 +38,7 @@ from policy.ruleset import ChannelPolicy, Policy
 
 log = get_logger(__name__)
 
+_ABOUT_QUESTIONS = frozenset({Kind.MESSAGE, Kind.TAP})
 ANONYMOUS = "anonymous"
 """Whoever has no account (PART-16) shares one rate of a person with all who have none."""
 LOOKUPS_OF_ONE, LOOKUPS = 10, 30
@@ -264,22 +265,36 @@ class Gateway:
         return Memory(
             first_start=first_start,
             original=original,
-            question=await self._is_about_a_question(event),
+            question=await self._is_about_a_question(reading),
             person_requests=self._rates.count(channel, event.sender or ANONYMOUS, now=now),
             channel_requests=self._rates.count(channel, None, now=now),
             person_controls=self._controls.count(channel, event.sender or ANONYMOUS, now=now),
         )
 
-    async def _is_about_a_question(self, event: Event) -> bool:
-        """FORM-14: by structure alone: a reply to what shows a question, or a message in its thread."""
-        if self._questions is None or event.kind is not Kind.MESSAGE:
+    async def _is_about_a_question(self, reading: Reading) -> bool:
+        """FORM-14: by structure alone: a tap on it, a reply to what shows a question, or a message in its thread."""
+        event = reading.event
+        if self._questions is None or event.kind not in _ABOUT_QUESTIONS:
             return False
+        if event.kind is Kind.TAP:
+            return await self._is_tap_on_a_question(self._questions, reading)
         for message in (None if event.reply is None else event.reply.message, event.destination.thread):
             if message is not None:
                 question = await self._questions.shown_by(event.destination, message)
                 if question is not None and question.state.pending:
                     return True
         return False
+
+    async def _is_tap_on_a_question(self, questions: QuestionRoom, reading: Reading) -> bool:
+        event = reading.event
+        token = self._channels[event.destination.account].material(reading).tap_token
+        if token is None:
+            return False
+        if reading.loose and event.message is not None:
+            tapped = await self._outbox.pressed(event.destination, event.message, token)
+        else:
+            tapped = await self._outbox.tapped(event.destination.account, token)
+        return tapped is not None and await questions.is_shown_in(tapped.part_id)
 
     # acting
 

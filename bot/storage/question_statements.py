@@ -6,7 +6,8 @@ from sqlalchemy import BindParameter, ColumnElement, bindparam, literal_column, 
 
 from bot.model.question import QuestionState
 from bot.storage.compiled import BulkInsert, compiled, fixed, insert, one_of
-from bot.storage.schema import question_parts, questions, receipts
+from bot.storage.schema import outbox, question_parts, questions, receipts
+from policy.boundary import Speech
 
 
 def _value(name: str) -> BindParameter[Any]:
@@ -54,8 +55,12 @@ AT: Final = compiled(
 PENDING: Final = compiled(select(*_all).where(questions.c.closed_at.is_(None)).order_by(questions.c.expires_at))
 SHOWN: Final = compiled(
     select(receipts.c.message)
-    .select_from(question_parts.join(receipts, receipts.c.part_id == question_parts.c.part_id))
-    .where(question_parts.c.question_id == _value("id"))
+    .select_from(
+        question_parts.join(receipts, receipts.c.part_id == question_parts.c.part_id).join(
+            outbox, outbox.c.id == question_parts.c.part_id
+        ),
+    )
+    .where(question_parts.c.question_id == _value("id"), outbox.c.speech == fixed(Speech.FINAL.value))
     .order_by(question_parts.c.part_id),
     "id",
 )

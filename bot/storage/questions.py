@@ -71,9 +71,18 @@ class SqlQuestions:
         """See :meth:`bot.ports.questions.QuestionStore.change`."""
         return await self._writer.do(_change, (question, to_us(now), parts, note))
 
+    async def show(self, question: Question, parts: Sequence[NewPart], *, now: datetime) -> list[Waiting]:
+        """See :meth:`bot.ports.questions.QuestionStore.show`."""
+        return await self._writer.do(_show_more, (question, parts, to_us(now))) if parts else []
+
     async def messages(self, question_id: str) -> list[str]:
         """See :meth:`bot.ports.questions.QuestionStore.messages`."""
         return list(dict.fromkeys(row[0] for row in self._reader.read(sql.SHOWN, (question_id,))))
+
+    async def attach(self, question_id: str, parts: Sequence[int]) -> None:
+        """See :meth:`bot.ports.questions.QuestionStore.attach`."""
+        if parts:
+            await self._writer.do(_attach, [(part, question_id) for part in parts])
 
     async def consume(self, question: Question) -> None:
         """See :meth:`bot.ports.questions.QuestionStore.consume`."""
@@ -179,6 +188,16 @@ def _show(tx: Transaction, question: Question, parts: Sequence[NewPart], now: in
     if waiting:
         tx.insert(sql.PART_ROWS, [(one.id, question.id) for one in waiting])
     return waiting
+
+
+def _attach(tx: Transaction, payloads: Sequence[list[tuple[Any, ...]]]) -> list[None]:
+    for rows in payloads:
+        tx.insert(sql.PART_ROWS, rows)
+    return [None] * len(payloads)
+
+
+def _show_more(tx: Transaction, payloads: Sequence[tuple[Question, Sequence[NewPart], int]]) -> list[list[Waiting]]:
+    return [_show(tx, question, parts, now) for question, parts, now in payloads]
 
 
 def _rewrite(tx: Transaction, payloads: Sequence[tuple[str, bytes]]) -> list[None]:

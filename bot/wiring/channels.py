@@ -36,6 +36,7 @@ def matrix(bot: MatrixBot, data_dir: Path, state: State, clock: Clock) -> Channe
         homeserver=bot.homeserver,
         password=None if bot.password is None else bot.password.reveal(),
         token=None if bot.access_token is None else bot.access_token.reveal(),
+        allow_plain_http=bot.allow_plain_http,
         limits=Limits(
             room=Rate(per_s=limits.per_room_per_s, burst=max(5, int(limits.per_room_per_s))),
             total=Rate(per_s=limits.total_per_s, burst=max(10, int(limits.total_per_s))),

@@ -19,6 +19,7 @@ from bot.model.errors import ConfigError
 from bot.observability.health import Health
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel
+from bot.ports.store import OutboxState, Waiting
 from bot.questions.links import Links, link_key
 from bot.questions.room import QuestionRoom
 from bot.runtime.daemon import Crew, Daemon, Sweeper
@@ -77,6 +78,12 @@ def assemble(
         asking: are given the room of questions and the worker, and give services that need them.
     """
     by_account = {channel.account: channel for channel in channels}
+
+    def sent(waiting: Waiting, state: OutboxState, code: str) -> None:
+        daemon.sent(waiting, state, code)
+        if state is OutboxState.DELIVERED:
+            questions.delivered(waiting.id)
+
     rulings = Rulings() if rulings is None else rulings
     door = Door(policy, lambda place, was: by_account[place.account].chat(place, was))
     dispatcher = Dispatcher(
@@ -84,7 +91,7 @@ def assemble(
         channels=by_account,
         door=door,
         clock=clock,
-        observer=lambda waiting, state, code: daemon.sent(waiting, state, code),  # noqa: PLW0108 - the daemon comes later
+        observer=sent,
     )
     questions = QuestionRoom(
         store=store.questions,

@@ -151,6 +151,10 @@ class Rehearsal:
             return Gone.UNKNOWN
         return Opened(question=self.question)
 
+    async def closed(self, token: str) -> Question | None:
+        """It never ends."""
+        return None
+
     async def submit(
         self, token: str, values: Mapping[str, object], *, by: str | None, way: Way, confirmed: bool = False
     ) -> Outcome:

@@ -9,11 +9,12 @@ import pytest
 from tests.acceptance.commands import environment, run
 
 COMMANDS = {
-    "": ["init", "run", "demo", "channels", "version", "policy", "journal", "chat", "matrix"],
+    "": ["init", "run", "demo", "channels", "version", "policy", "journal", "chat", "matrix", "form"],
     "policy": ["check", "explain", "schema"],
     "journal": ["verify", "tail"],
     "chat": ["invite"],
     "matrix": ["login", "whoami", "verify-setup"],
+    "form": ["check", "parse", "preview"],
 }
 LEAVES = [f"{group} {name}".split() for group, names in COMMANDS.items() for name in names if name not in COMMANDS]
 HEAVY = {"aiogram", "nio", "aiohttp", "sqlalchemy", "alembic", "pydantic", "structlog", "babel", "rich", "jinja2"}

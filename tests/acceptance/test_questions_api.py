@@ -5,18 +5,24 @@ import json
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+from aiohttp import web
 
 from bot.api.questions import MAX_BODY, serve
 from bot.channels.telegram.limits import Limits
 from bot.config.secret import Secret
 from bot.model.output import Final
 from bot.model.question import Way
+from tests.acceptance.test_chat_run import POLICY as CHAT_POLICY
+from tests.acceptance.test_chat_run import answer_to, daemon, entered
 from tests.acceptance.test_questions import CHANNEL, RELEASE, request, tap, until
+from tests.browser.visitor import visit
 from tests.harness import BOB, GROUP, POLICY, CountingAgent, running
+from tests.servers.agents import serving
 
 rule = pytest.mark.rule
 OPEN = Limits(chat=None, group=None, total=None)
@@ -371,3 +377,63 @@ async def test_an_agent_that_asks_too_fast_is_told_when_to_come_again(api, tmp_p
         assert (refused["error"], int(headers["Retry-After"]) >= 1) == ("too_fast", True)
         status, _, _ = await agent.call("POST", body={}, key=OTHER_KEY)
         assert status == 422, "another agent does not notice"
+
+
+@rule("FORM-1")
+async def test_the_questions_of_the_handbook_can_be_asked(api, tmp_path):
+    handbook = (Path(__file__).parents[2] / "docs" / "questions.md").read_text(encoding="utf-8")
+    blocks = [block.partition("```")[0] for block in handbook.split("```json\n")[1:]]
+    (schema,) = [json.loads(block) for block in blocks if '"properties": {\n' in block]
+    shell = next(block.partition("```")[0] for block in handbook.split("```sh\n")[1:])
+    async with interface(tmp_path, api) as agent:
+        posted = shell.partition("-d '")[2].rpartition("'")[0].replace("'\"$REQUEST_ID\"'", agent.agent.requests[0].id)
+        status, _, _ = await agent.call("POST", data=posted.encode())
+        assert status == 201
+        status, _ = await agent.ask(schema=schema)
+        assert status == 201
+
+
+RUN = """\
+agents:
+  main: {{kind: webhook, url: "{url}", secret: whsec_c3ludGhldGljLXN5bnRoZXRpYy1zeW50aGV0aWM=, timeout: 1m}}
+chat:
+  enabled: true
+  listen: "127.0.0.1:0"
+  rooms:
+    customers: {{title: Customers, members: [ann, bob]}}
+api: {{enabled: true, listen: "127.0.0.1:0"}}
+metrics: {{enabled: false}}
+"""
+
+
+@rule("AGENT-3", "FORM-1", "FORM-3")
+async def test_a_webhook_agent_asks_while_it_works_on_a_request(tmp_path):
+    at = asyncio.get_running_loop().create_future()
+    bearer = {"Authorization": f"Bearer {KEY}"}
+
+    async def works(received):
+        asked = await received.json()
+        async with aiohttp.ClientSession(headers=bearer) as http:
+            body = {"request": asked["id"], "key": "k", "question": "Which channel?", "schema": CHANNEL}
+            async with http.post(f"{await at}/v1/questions", json=body) as answer:
+                assert answer.status == 201
+                question = await answer.json()
+            async with http.get(f"{await at}/v1/questions/{question['id']}?wait=20s") as answer:
+                seen = await answer.json()
+        return web.json_response({"kind": "final", "text": f"{seen['answered_by']}: {seen['answer']['channel']}"})
+
+    async with serving(works) as url:
+        files = {"config.yaml": RUN.format(url=url), "policy.yaml": CHAT_POLICY, "api-keys": f"main {KEY}\n"}
+        for name, text in files.items():
+            (tmp_path / name).write_text(text)
+            (tmp_path / name).chmod(0o600)
+        async with daemon(tmp_path) as one, visit(one) as page:
+            at.set_result(f"http://127.0.0.1:{(await one.logged('api'))['port']}")
+            await entered(page, one, "ann")
+            asked = await page.say("customers", "@desk release it")
+            card = await answer_to(page, asked)
+            token = next(button["token"] for button in card["card"]["buttons"] if button["label"] == "beta")
+            assert (await page.post(f"/api/rooms/customers/messages/{card['id']}/tap", {"token": token}))[0] == 200
+            async with asyncio.timeout(20), page.stream() as stream:
+                while (await stream.until("message", room="customers"))["text"] != "ann: beta":
+                    pass

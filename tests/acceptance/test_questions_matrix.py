@@ -2,15 +2,12 @@
 
 import asyncio
 from datetime import timedelta
-from functools import partial
 
 import pytest
 
 from bot.model.question import Answerer, QuestionState, Way, Who
 from bot.ports.questions import Taken
 from bot.questions.links import Links
-from bot.wiring import assemble
-from tests import matrix_harness
 from tests.acceptance.test_questions import CHANNEL, RELEASE, AskingAgent
 from tests.acceptance.test_questions_telegram_more import LONG, MASKED, SECRET, TARGETS, YES_NO
 from tests.harness import Clock
@@ -74,11 +71,7 @@ class Asked:
         ]
 
 
-@pytest.fixture
-def base(monkeypatch):
-    """Questions have pages."""
-    links = Links(bytes(32), "https://forms.example.org")
-    monkeypatch.setattr(matrix_harness, "assemble", partial(assemble, links=links))
+PAGES = Links(bytes(32), "https://forms.example.org")
 
 
 async def ask(desk, gateway, room, *, thread=None):
@@ -104,8 +97,8 @@ async def room(desk):
 
 
 @rule("FORM-4")
-async def test_in_an_encrypted_room_the_card_is_a_table_and_readable_as_plain_text(desk, room, base):
-    async with desk.running(agent=AskingAgent(text="**Release** it?", schema=RELEASE)) as gateway:
+async def test_in_an_encrypted_room_the_card_is_a_table_and_readable_as_plain_text(desk, room):
+    async with desk.running(agent=AskingAgent(text="**Release** it?", schema=RELEASE), links=PAGES) as gateway:
         there = await ask(desk, gateway, room)
         content = there.card["content"]
         html, body = content["formatted_body"], content["body"]
@@ -149,6 +142,32 @@ async def test_a_client_that_quotes_the_card_in_its_reply_is_understood(desk, ro
         html = f"<mx-reply><blockquote>Channel: stable</blockquote></mx-reply>{ALL.replace(chr(10), '<br>')}"
         assert await there.reply(f"{quote}\n\n{ALL}", html=html, mentions=[desk.bot]) == "answer"
         assert (await ended(agent)).answer == ANSWER
+
+
+@rule("FORM-8")
+@pytest.mark.parametrize("address", ["", "{bot}: ", "{bot} "])
+async def test_a_reply_that_mentions_the_bot_keeps_every_name_and_address_that_was_typed(desk, room, address):
+    schema = {
+        "type": "object",
+        "properties": {"who": {"type": "string"}, "mail": {"type": "string", "format": "email"}},
+        "required": ["who"],
+    }
+    agent = AskingAgent(text="Who?", schema=schema)
+    async with desk.running(agent=agent) as gateway:
+        there = await ask(desk, gateway, room)
+        words = f"{address.format(bot=desk.bot)}mail: kim@example.org\nwho: @kim:example.org"
+        assert await there.reply(words, mentions=[desk.bot]) == "answer"
+        assert (await ended(agent)).answer == {"who": "@kim:example.org", "mail": "kim@example.org"}
+
+
+@rule("FORM-8")
+async def test_the_bare_value_of_a_text_is_kept_as_typed_though_it_begins_with_a_name(desk, room):
+    schema = {"type": "object", "properties": {"who": {"type": "string"}}, "required": ["who"]}
+    agent = AskingAgent(text="Who?", schema=schema)
+    async with desk.running(agent=agent) as gateway:
+        there = await ask(desk, gateway, room)
+        await there.reply("@kim:example.org", mentions=[desk.bot])
+        assert (await ended(agent)).answer == {"who": "@kim:example.org"}
 
 
 @rule("FORM-4", "FORM-14")
@@ -250,6 +269,22 @@ async def test_a_partly_wrong_reply_is_mended_field_by_field(desk, room):
         assert question.refused == (("version", "too_short"),)
         await there.say("Version: 1.2.3", thread=there.id)
         assert (await ended(agent)).answer == ANSWER
+
+
+@rule("FORM-2", "FORM-8")
+async def test_who_replies_to_what_was_wrong_answers_the_question(desk, room):
+    agent = AskingAgent(text="Release?", schema=RELEASE)
+    async with desk.running(agent=agent) as gateway:
+        there = await ask(desk, gateway, room)
+        await there.reply(ALL.replace("1.2.3", "1.2"))
+        told = await desk.bob.sees(
+            room, lambda event: "at least 5 char" in str(event["content"].get("body")) and event["event_id"] != there.id
+        )
+        assert await there.reply("Version: 1.2.3", to=told["event_id"]) == "answer"
+        assert (await ended(agent)).answer == ANSWER
+        await gateway.settled()
+        assert "Answered by Bob." in (await there.becomes())["body"]
+        assert await there.becomes(told["event_id"]) is None
 
 
 @rule("PART-11")
@@ -405,9 +440,9 @@ async def test_what_needs_buttons_that_change_is_answered_in_words(desk, room):
 
 
 @rule("FORM-6", "FORM-4")
-async def test_the_form_behind_the_link_closes_the_card(desk, room, base):
+async def test_the_form_behind_the_link_closes_the_card(desk, room):
     agent = AskingAgent(text="Release?", schema=RELEASE)
-    async with desk.running(agent=agent) as gateway:
+    async with desk.running(agent=agent, links=PAGES) as gateway:
         there = await ask(desk, gateway, room)
         token = there.card["content"]["body"].split("https://forms.example.org/f/")[1].split()[0].rstrip(")>")
         questions = gateway.daemon.crew.gateway._questions
@@ -420,9 +455,9 @@ async def test_the_form_behind_the_link_closes_the_card(desk, room, base):
 
 
 @rule("FORM-10")
-async def test_what_is_masked_is_asked_by_form_only(desk, room, base):
+async def test_what_is_masked_is_asked_by_form_only(desk, room):
     agent = AskingAgent(text="Log in?", schema=MASKED)
-    async with desk.running(agent=agent) as gateway:
+    async with desk.running(agent=agent, links=PAGES) as gateway:
         there = await ask(desk, gateway, room)
         assert "Please answer in the form." in there.card["content"]["body"]
         await there.reply(f"User: bob\nPassword: {SECRET}")

@@ -6,7 +6,6 @@ import logging
 import sqlite3
 from contextlib import asynccontextmanager, closing
 from datetime import timedelta
-from functools import partial
 
 import pytest
 
@@ -15,12 +14,11 @@ from bot.model.output import Final
 from bot.model.question import Answerer, QuestionState, Way, Who
 from bot.ports.questions import Lost, NotYours, Taken
 from bot.questions.links import Links
-from bot.wiring import assemble
-from tests import harness
 from tests.acceptance.test_questions import OPEN, RELEASE, AskingAgent, asking, keyboard, request, until
 from tests.harness import ANN, BOB, GROUP, MALLORY, POLICY, Clock, running
 
 rule = pytest.mark.rule
+PAGES = Links(bytes(32), "https://forms.example.org")
 SECRET = "correct-horse-battery-staple"
 DATE = {"type": "object", "properties": {"day": {"type": "string", "format": "date"}}, "required": ["day"]}
 WINDOW = {"type": "object", "properties": {"window": RELEASE["properties"]["window"]}, "required": ["window"]}
@@ -44,18 +42,9 @@ LONG = "\n\n".join(f"Way {number} " + "😀" * 300 for number in range(12))
 YES_NO = {"type": "object", "properties": {"sure": {"type": "boolean", "title": "Sure?"}}, "required": ["sure"]}
 
 
-@pytest.fixture
-def base(monkeypatch):
-    """Questions have pages, under this address."""
-
-    def at(url):
-        monkeypatch.setattr(harness, "assemble", partial(assemble, links=Links(bytes(32), url)))
-
-    return at
-
-
 @asynccontextmanager
 async def at(tmp_path, api, agent, clock):
+    """The gateway, with a clock that can be put forward."""
     async with running(tmp_path, api=api, agent=agent, limits=OPEN, policy=POLICY, clock=clock) as gateway:
         yield gateway
 
@@ -168,10 +157,9 @@ async def test_what_somebody_else_ticks_is_not_ticked(api, tmp_path):
 
 
 @rule("FORM-5", "FORM-6", "FORM-11")
-async def test_in_a_group_the_form_is_a_link_and_its_answer_closes_the_card(api, tmp_path, base):
-    base("https://forms.example.org")
+async def test_in_a_group_the_form_is_a_link_and_its_answer_closes_the_card(api, tmp_path):
     agent = AskingAgent(text="Release?", schema=RELEASE)
-    async with asking(tmp_path, api, agent) as gateway:
+    async with asking(tmp_path, api, agent, links=PAGES) as gateway:
         card = await asked(api, gateway)
         ((button,),) = keyboard(api, card)
         assert (button["text"], "web_app" in button) == ("Fill in the form", False)
@@ -193,10 +181,9 @@ async def test_in_a_group_the_form_is_a_link_and_its_answer_closes_the_card(api,
 
 
 @rule("FORM-5", "FORM-9")
-async def test_in_a_private_chat_the_form_opens_as_a_mini_app_that_knows_who_fills_it_in(api, tmp_path, base):
-    base("https://forms.example.org")
+async def test_in_a_private_chat_the_form_opens_as_a_mini_app_that_knows_who_fills_it_in(api, tmp_path):
     agent = AskingAgent(text="Release?", schema=RELEASE)
-    async with asking(tmp_path, api, agent) as gateway:
+    async with asking(tmp_path, api, agent, links=PAGES) as gateway:
         card = await asked(api, gateway, chat=BOB)
         ((button,),) = card["reply_markup"]["inline_keyboard"]
         place, token = button["web_app"]["url"].rsplit("/", 1)
@@ -212,10 +199,9 @@ async def test_in_a_private_chat_the_form_opens_as_a_mini_app_that_knows_who_fil
 
 @rule("FORM-5")
 @pytest.mark.parametrize(("url", "key"), [("http://192.0.2.7:8080", "url"), ("http://localhost:8080", None)])
-async def test_without_https_the_form_is_a_link_or_a_line_of_text_in_a_private_chat_too(api, tmp_path, base, url, key):
-    base(url)
+async def test_without_https_the_form_is_a_link_or_a_line_of_text_in_a_private_chat_too(api, tmp_path, url, key):
     agent = AskingAgent(text="Release?", schema=RELEASE)
-    async with asking(tmp_path, api, agent) as gateway:
+    async with asking(tmp_path, api, agent, links=Links(bytes(32), url)) as gateway:
         card = await asked(api, gateway, chat=BOB)
         if key is None:
             assert f"Fill in the form: {url}/f/" in card["text"]
@@ -252,10 +238,9 @@ async def test_of_two_people_who_tap_at_once_one_wins_and_the_other_is_told(api,
 
 
 @rule("FORM-7")
-async def test_of_a_tap_and_a_page_at_the_same_moment_one_wins_and_the_other_loses(api, tmp_path, base):
-    base("https://forms.example.org")
+async def test_of_a_tap_and_a_page_at_the_same_moment_one_wins_and_the_other_loses(api, tmp_path):
     agent = AskingAgent()
-    async with asking(tmp_path, api, agent) as gateway:
+    async with asking(tmp_path, api, agent, links=PAGES) as gateway:
         card = await asked(api, gateway)
         link = next(b["url"] for row in keyboard(api, card) for b in row if "url" in b)
         token = link.rsplit("/", 1)[1]
@@ -285,8 +270,7 @@ async def test_a_question_that_expires_closes_its_card_and_the_agent_goes_on(api
 
 
 @rule("FORM-7")
-async def test_an_answer_that_comes_after_the_time_is_too_late_before_anybody_has_looked(api, tmp_path, base):
-    base("https://forms.example.org")
+async def test_an_answer_that_comes_after_the_time_is_too_late_before_anybody_has_looked(api, tmp_path):
     agent = AskingAgent(ttl_s=30)
     clock = Clock()
     async with at(tmp_path, api, agent, clock) as gateway:
@@ -398,11 +382,10 @@ async def test_the_second_tap_of_a_double_tap_confirms_nothing(api, tmp_path):
 
 
 @rule("FORM-10")
-async def test_what_is_masked_is_asked_by_form_only_and_is_nowhere_in_clear(api, tmp_path, base, caplog, capfd):
-    base("https://forms.example.org")
+async def test_what_is_masked_is_asked_by_form_only_and_is_nowhere_in_clear(api, tmp_path, caplog, capfd):
     caplog.set_level(logging.DEBUG)
     agent = AskingAgent(text="Log in?", schema=MASKED)
-    async with asking(tmp_path, api, agent) as gateway:
+    async with asking(tmp_path, api, agent, links=PAGES) as gateway:
         card = await asked(api, gateway)
         assert "Please answer in the form." in card["text"]
         assert "…" not in card["text"], "no lines to copy"
@@ -473,7 +456,7 @@ async def test_the_whole_chain_of_a_question_is_in_the_journal_by_digest(api, tm
     assert told[0][1]["parts"] == 1, "where it was shown is told by its parts"
     assert told[-1][1]["by"] is not None
     whole = "".join(one.facts for one in records)
-    for words in ("7.7.7", "Release?", "bob", str(BOB), str(GROUP)):
+    for words in ("7.7.7", "Release?", "bob", f"telegram:{BOB}", str(GROUP)):
         assert words not in whole
 
 
@@ -510,6 +493,24 @@ async def test_a_long_question_keeps_its_words_while_something_is_ticked(api, tm
         assert len(api.sent(GROUP)) == len(cards)
 
 
+@rule("FORM-5")
+async def test_options_that_are_too_long_for_buttons_stand_in_full_in_the_message(api, tmp_path):
+    begin = "Keep the current provider and renegotiate the *whole* contract before"
+    schema = {
+        "type": "object",
+        "properties": {"plan": {"enum": [f"{begin} March", f"{begin} May"]}},
+        "required": ["plan"],
+    }
+    agent = AskingAgent(text="Which plan?", schema=schema)
+    async with asking(tmp_path, api, agent) as gateway:
+        card = await asked(api, gateway)
+        assert f"1. {begin} March\n2. {begin} May" in card["text"]
+        assert [row[0][:7] for row in labels(api, card)] == ["1. Keep", "2. Keep"]
+        await press(api, gateway, card, labels(api, card)[1][0])
+        await until(lambda: agent.conclusions)
+    assert agent.conclusions[0].answer == {"plan": f"{begin} May"}
+
+
 async def test_two_questions_of_one_run_are_two_questions(api, tmp_path):
     class TwoQuestions(AskingAgent):
         async def run(self, request, desk):
@@ -527,6 +528,46 @@ async def test_two_questions_of_one_run_are_two_questions(api, tmp_path):
         await gateway.settled()
     assert [one.answer["channel"] for one in agent.conclusions] == ["beta", "stable"]
     assert api.texts(GROUP)[-1] == "both"
+
+
+@rule("FORM-8")
+async def test_an_address_before_the_answer_belongs_to_no_field_and_those_in_it_do(api, tmp_path):
+    schema = {"type": "object", "properties": {"mail": {"type": "string", "format": "email"}}, "required": ["mail"]}
+    agent = AskingAgent(text="Which address?", schema=schema)
+    async with asking(tmp_path, api, agent) as gateway:
+        card = await asked(api, gateway)
+        api.say(chat=GROUP, sender=BOB, text="@desk_bot kim@example.org", reply_to=card["message_id"])
+        await until(lambda: agent.conclusions)
+    assert agent.conclusions[0].answer == {"mail": "kim@example.org"}
+
+
+@rule("PART-11")
+async def test_an_edit_of_an_answer_is_no_second_answer(api, tmp_path):
+    agent = AskingAgent(text="Release?", schema=RELEASE)
+    async with asking(tmp_path, api, agent) as gateway:
+        card = await asked(api, gateway)
+        words = "Channel: beta\nVersion: 1.2\nWindow: 2026-12-01 - 2026-12-05\nConfirmed: yes"
+        message = api.say(chat=GROUP, sender=BOB, text=words, reply_to=card["message_id"])["message_id"]
+        await gateway.settled()
+        api.edit(chat=GROUP, message_id=message, text=words.replace("1.2", "1.2.3"))
+        await gateway.settled()
+        assert gateway.reasons(message) == ["answer", "edit_of_seen_message"]
+        assert agent.conclusions == []
+
+
+@rule("FORM-12", "DUR-3")
+async def test_what_waits_to_be_confirmed_waits_across_a_restart(api, tmp_path):
+    agent = AskingAgent(important=True)
+    async with asking(tmp_path, api, agent) as gateway:
+        card = await asked(api, gateway)
+        await press(api, gateway, card, "beta")
+    async with asking(tmp_path, api, agent) as gateway:
+        await until(lambda: agent.asked == 2)
+        await gateway.settled()
+        assert labels(api, card) == [["Confirm", "Change"]]
+        await press(api, gateway, card, "Confirm")
+        await until(lambda: agent.conclusions)
+    assert agent.conclusions[0].answer == {"channel": "beta"}
 
 
 @rule("FORM-14")
@@ -564,3 +605,17 @@ async def press_anyway(api, gateway, card, label):
     """Tap what the message showed, as a client can that has not heard of the change."""
     api.press(chat=GROUP, sender=BOB, message_id=card["message_id"], data=_data(card, label), force=True)
     await gateway.settled()
+
+
+async def test_a_question_that_ends_while_its_card_is_on_the_way_is_closed_when_the_card_arrives(api, tmp_path):
+    agent = AskingAgent()
+    fault = api.hang("sendMessage", deliver=True, chat_id=GROUP, match_text="Which channel?")
+    async with asking(tmp_path, api, agent) as gateway:
+        request(api)
+        await fault.reached()
+        (question,) = await gateway.store.questions.pending()
+        assert await gateway.daemon.crew.gateway._questions.cancel(question.id)
+        fault.release()
+        await until(lambda: api.sent(GROUP) and not keyboard(api, api.sent(GROUP)[0]))
+        await until(lambda: agent.conclusions)
+    assert agent.conclusions[0].state is QuestionState.CANCELLED

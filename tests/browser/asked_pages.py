@@ -83,6 +83,11 @@ class Kept:
             question = self.change(token, state=QuestionState.EXPIRED)
         return Opened(question=question) if question.state.pending else Gone(question.state.value)
 
+    async def closed(self, token: str) -> Question | None:
+        self._stumble()
+        question = self.questions.get(digest(token))
+        return None if question is None or question.state.pending else question
+
     async def submit(
         self, token: str, values: Mapping[str, object], *, by: str | None, way: Way, confirmed: bool = False
     ) -> Outcome:
@@ -175,12 +180,11 @@ async def forms_served(*, kept: Kept | None = None, public_url="https://ask.exam
         serve(
             kept,
             host="127.0.0.1",
-            port=0,
             public_url=public_url + prefix,
             markup=render,
             clock=lambda: kept.now,
             bound=port.set_result,
-            **{"telegram": [BOT_TOKEN], **settings},
+            **{"port": 0, "telegram": [BOT_TOKEN], **settings},
         ),
         name="pages",
     )

@@ -5,10 +5,8 @@ import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 from bot.channels.telegram.limits import Limits
 from bot.model.errors import AskError
@@ -16,7 +14,6 @@ from bot.model.output import Final
 from bot.model.question import Asking, Conclusion
 from bot.questions.links import Links
 from bot.questions.room import QuestionRoom
-from bot.wiring import assemble
 from tests.cases.clocks import Jumping
 from tests.cases.script import PERSON
 from tests.harness import Running, running
@@ -181,8 +178,6 @@ async def scene(
         api.chat(chat, type="supergroup", title="Customers")
     lines = ["version: 1", "defaults: {rate: {person: 6000, channel: 6000}}", "channels:"]
     lines += [f'  "telegram:{BOT_ID}:{chat}": {{audience: external}}' for chat in chats]
-    with mock.patch("tests.harness.assemble", partial(assemble, links=links)):
-        async with running(
-            folder, api=api, agent=agent, policy="\n".join(lines) + "\n", limits=OPEN, clock=clock
-        ) as gateway:
-            yield Scene(api=api, agent=agent, gateway=gateway)
+    policy = "\n".join(lines) + "\n"
+    async with running(folder, api=api, agent=agent, policy=policy, limits=OPEN, clock=clock, links=links) as gateway:
+        yield Scene(api=api, agent=agent, gateway=gateway)

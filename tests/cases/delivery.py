@@ -1,20 +1,20 @@
 """Kind ``delivery_sequence``: what is said leaves once and in order, whatever the platform does; what comes is taken once.
 
 Steps that send run in this process (:mod:`tests.cases.outgoing`); steps about updates, signals and crashes run against
-the real daemon (:mod:`tests.cases.incoming`).
+the real daemon (:mod:`tests.cases.incoming`). On Matrix it is :mod:`tests.cases.matrix_delivery`.
 """
 
 import re
 from pathlib import Path
 from typing import Any
 
-from tests.cases import incoming, queueing, tapping
+from tests.cases import incoming, matrix_delivery, matrix_verdict, queueing, tapping
 from tests.cases.outgoing import Played, interrupt, play
 from tests.cases.result import NotRun, check
 from tests.cases.script import in_parts, replies_of, sends_of
 from tests.cases.verdict import judge
 
-PLATFORMS = ("telegram", "any")
+PLATFORMS = ("telegram", "matrix", "any")
 
 
 async def sequence(case: dict[str, Any], folder: Path) -> None:
@@ -24,7 +24,9 @@ async def sequence(case: dict[str, Any], folder: Path) -> None:
     if platform not in PLATFORMS:
         raise NotRun(f"{platform.capitalize()} is not built yet")
     steps = given["steps"]
-    if any("callback" in str(step.get("update", "")) for step in steps):
+    if platform == "matrix":
+        await _on_matrix(given, str(expected["end_state"]), folder)
+    elif any("callback" in str(step.get("update", "")) for step in steps):
         await tapping.run(steps, expected, folder)
     elif any("update" in step or "http" in step or "event" in step for step in steps):
         await incoming.run(steps, expected, folder)
@@ -32,6 +34,13 @@ async def sequence(case: dict[str, Any], folder: Path) -> None:
         await queueing.run(steps, expected, folder)
     else:
         await _outgoing(steps, expected, given.get("limit", {}), folder)
+
+
+async def _on_matrix(given: dict[str, Any], end_state: str, folder: Path) -> None:
+    def verdict(played: matrix_delivery.Played) -> None:
+        matrix_verdict.judge(played, end_state, given.get("limit", {}))
+
+    await matrix_delivery.run(given, folder, verdict)
 
 
 async def _outgoing(

@@ -20,7 +20,7 @@ from bot.channels.matrix.encryption import Encryption
 from bot.channels.matrix.entering import log_in_and_keep, sign_device
 from bot.channels.matrix.intake import Intake
 from bot.channels.matrix.limits import Limits
-from bot.channels.matrix.login import SoftLogoutError, UnreachableError, check
+from bot.channels.matrix.login import SoftLogoutError, UnreachableError, check, refuse_open_way
 from bot.channels.matrix.material import material_of
 from bot.channels.matrix.rooms import Rooms
 from bot.channels.matrix.sending import NOBODY, Readers, Sender
@@ -82,6 +82,7 @@ class MatrixChannel:
         homeserver: str | None = None,
         password: str | None = None,
         token: str | None = None,
+        allow_plain_http: bool = False,
         limits: Limits | None = None,
         session: Callable[[], aiohttp.ClientSession] = new_session,
         wait_s: int = 30,
@@ -98,6 +99,7 @@ class MatrixChannel:
             homeserver: its address; None: the server of the user id tells it.
             password: with it the channel logs in by itself, again where the server has logged it out.
             token: the same, for servers without passwords.
+            allow_plain_http: also to another machine than this one.
             limits: how fast the bot may speak.
             session: makes the HTTP session.
             wait_s: seconds that the server may hold a sync open.
@@ -111,6 +113,7 @@ class MatrixChannel:
         self._homeserver = homeserver
         self._password = password
         self._token = token
+        self._allow_plain_http = allow_plain_http
         self._limits = limits if limits is not None else Limits()
         self._session = session
         self._wait_s = wait_s
@@ -120,6 +123,7 @@ class MatrixChannel:
         self._connection: _Connection | None = None
         self._entered = asyncio.Event()
         self._token_over = False
+        self._apart = "starting"
         self._found: OrderedDict[tuple[str, str], Found] = OrderedDict()
         self._silent_until = 0.0
 
@@ -139,7 +143,7 @@ class MatrixChannel:
     @property
     def state(self) -> str:
         """For health checks: ``starting``, ``ok``, ``unreachable``, ``store`` or ``logged_out``."""
-        return "starting" if self._connection is None else self._connection.intake.state
+        return self._apart if self._connection is None else self._connection.intake.state
 
     async def identified(self) -> None:
         """Return when the server has said who the bot is (PART-14)."""
@@ -160,6 +164,7 @@ class MatrixChannel:
             try:
                 await connection.intake.run(accept)
             except SoftLogoutError:
+                self._apart = "logged_out"
                 if not self._may_log_in:
                     raise
                 log.warning("logged_out", platform=facts.PLATFORM)
@@ -178,14 +183,16 @@ class MatrixChannel:
             try:
                 return await self._enter()
             except SoftLogoutError:
+                self._apart = "logged_out"
                 if not self._may_log_in:
                     raise
                 log.warning("logged_out", platform=facts.PLATFORM)
                 self._token_over = True
                 continue
             except (CallError, UnreachableError) as error:
-                code = error.status if isinstance(error, RefusedError) else None
-                log.warning("identity_unknown", platform=facts.PLATFORM, code=code)
+                self._apart = "unreachable"
+                # Neither holds a token or an id of a person: see their modules.
+                log.warning("identity_unknown", platform=facts.PLATFORM, error=type(error).__name__, cause=str(error))
             await asyncio.sleep(pause_s * random.uniform(0.5, 1.0))
             pause_s = min(pause_s * 2, _RETRY_LONGEST_S)
 
@@ -203,6 +210,8 @@ class MatrixChannel:
         """
         credentials = await asyncio.to_thread(read_credentials, self._folder)
         new = credentials is None or self._token_over
+        if credentials is not None:
+            refuse_open_way(credentials.homeserver, allow_plain_http=self._allow_plain_http)
         if credentials is None or new:
             if not self._may_log_in:
                 raise ChannelError(f"{self._user_id} is not logged in. Log it in with: discreet matrix login")
@@ -213,8 +222,10 @@ class MatrixChannel:
                 password=self._password,
                 token=self._token,
                 device_id=None if credentials is None else credentials.device_id,
+                allow_plain_http=self._allow_plain_http,
                 session=self._session,
             )
+            log.info("logged_in_again" if self._token_over else "logged_in", platform=facts.PLATFORM)
             self._token_over = False
         token = credentials.access_token.reveal()
         api = MatrixApi(homeserver=credentials.homeserver, token=token, session=self._session)
@@ -431,10 +442,16 @@ class MatrixChannel:
         content = await connection.api.download(mxc, limit_bytes=min(limit_bytes, self._max_file_bytes))
         return content if "mxc" in handle else await asyncio.to_thread(decrypt_file, content, handle)
 
+    async def idle(self) -> None:
+        """Return when nothing of what was sent is left to do (signs under messages)."""
+        if self._connection is not None:
+            await self._connection.sender.idle()
+
     async def close(self) -> None:
         """Let go of the connection."""
         connection, self._connection = self._connection, None
         if connection is not None:
+            await connection.sender.close()
             await connection.api.close()
             connection.encryption.close()
 

@@ -13,7 +13,7 @@ from policy.destination import destination_of
 from policy.event import Chat, Event, Kind, Origin
 from policy.invites import answer
 from policy.reasons import Reason
-from policy.ruleset import Access, Policy
+from policy.ruleset import Access, ChannelPolicy, Person, Policy
 
 _FILTER: Final = {
     "room": {
@@ -29,8 +29,8 @@ _FILTER: Final = {
 _NEVER: Final = datetime(2000, 1, 1, tzinfo=UTC)
 _ANSWERS: Final = {
     Reason.INVITE_ACCEPTED: "it will be accepted",
-    Reason.INVITE_DECLINED: "it will be declined",
-    Reason.INVITE_NOT_AUTHORISED: "it is left alone",
+    Reason.INVITE_DECLINED: "it will be declined, as the policy says",
+    Reason.INVITE_NOT_AUTHORISED: "it is left alone, as the policy says",
 }
 
 
@@ -92,7 +92,20 @@ def _invite(room: Room, event: Any, user_id: str, policy: Policy) -> MatrixCheck
         sent_at=_NEVER,
     )
     verdict = answer(policy, invite, settings, policy.person(account))
-    accepted = verdict is Reason.INVITE_ACCEPTED
-    mend = None if accepted else "add the person to operators or invites, or the room to channels; then invite again"
     detail = f"{room.id} ({room.name or 'no name'}) by {inviter or 'nobody'}: {_ANSWERS[verdict]}"
-    return MatrixCheck(name="invite", ok=accepted, detail=detail, mend=mend)
+    if verdict is Reason.INVITE_ACCEPTED:
+        return MatrixCheck(name="invite", ok=True, detail=detail)
+    mend = _way_in(policy, settings, policy.person(account), account, chat)
+    return MatrixCheck(name="invite", ok=True, detail=detail, mend=mend, told=True)
+
+
+def _way_in(policy: Policy, settings: ChannelPolicy, person: Person | None, account: str, chat: Chat) -> str | None:
+    """What would have the bot follow such an invite; None where the file says that it must not."""
+    if settings.access is Access.DENY or (person is not None and person.access is Access.DENY):
+        return None
+    if chat is Chat.DIRECT:
+        who = f"people, with accounts: [{json.dumps(account)}]" if person is None else f"people.{person.id}"
+        return f"if it is to follow, write access: allow under {who}, or direct: {{strangers: allow}}; then invite again"
+    who = "the person to operators or invites.by" if person is None else f"{person.id} to operators or invites.by"
+    listed = "" if settings.access is Access.ALLOW else ", or the room to channels"
+    return f"if it is to follow, add {who}{listed}; then invite again"

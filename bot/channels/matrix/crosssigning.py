@@ -90,12 +90,12 @@ _MENDS: Final[Mapping[Why, str]] = {
         "allow it there, then run `discreet matrix login`"
     ),
     Why.DEVICE_MISSING: (
-        "the homeserver does not have the device's keys yet; start Discreet once, "
-        "and if it stays so, log in with a new device"
+        "the homeserver does not have the device's keys, so nobody can write to it; start Discreet anew, "
+        "or run `discreet matrix login`"
     ),
     Why.DEVICE_DIFFERS: (
         "the homeserver has other keys for this device than the store here; "
-        "remove the account's folder and run `discreet matrix login` for a new device"
+        "stop Discreet and run `discreet matrix login`, which takes a new device"
     ),
     Why.NOT_SIGNED: "the device is not signed by its account; run `discreet matrix login`",
 }

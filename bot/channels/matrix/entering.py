@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from bot.channels.matrix.client import CallError, MatrixApi, NewSession, RefusedError, new_session
-from bot.channels.matrix.credentials import Credentials, read_private, write_credentials, write_private
-from bot.channels.matrix.crosssigning import CrossSigning, Device, Signed, Unsigned
+from bot.channels.matrix.credentials import Credentials, read_credentials, read_private, write_credentials, write_private
+from bot.channels.matrix.crosssigning import CrossSigning, Device, Signed, Unsigned, Why
 from bot.channels.matrix.encryption import Encryption
-from bot.channels.matrix.login import discover, log_in
+from bot.channels.matrix.login import discover, log_in, log_out
+from bot.channels.matrix.publishing import KeysLostError
 from bot.model.errors import ChannelError
 from bot.observability.log import get_logger
 
@@ -28,6 +29,7 @@ async def log_in_and_keep(
     token: str | None,
     device_id: str | None,
     device_name: str = "Discreet",
+    allow_plain_http: bool = False,
     session: NewSession = new_session,
 ) -> Credentials:
     """Log in and keep the login in the account's folder; never the password.
@@ -40,6 +42,7 @@ async def log_in_and_keep(
         token: of a device that nobody else uses.
         device_id: the kept device; None: a new one.
         device_name: what people see in the list of devices.
+        allow_plain_http: also to another machine than this one.
         session: makes HTTP sessions.
 
     Raises:
@@ -53,10 +56,94 @@ async def log_in_and_keep(
         token=token,
         device_id=device_id,
         device_name=device_name,
+        allow_plain_http=allow_plain_http,
         session=session,
     )
     await asyncio.to_thread(write_credentials, folder, credentials)
     return credentials
+
+
+async def take_device(
+    folder: Path,
+    *,
+    user_id: str,
+    homeserver: str | None,
+    password: str | None,
+    token: str | None,
+    device_id: str | None,
+    device_name: str = "Discreet",
+    allow_plain_http: bool = False,
+    reset: bool = False,
+    session: NewSession = new_session,
+) -> tuple[Credentials, Signed | Unsigned]:
+    """Log in as the kept device; as a new one where the kept one's keys are lost here.
+
+    The cross-signing keys stay: they are the account's, and what people have verified.
+
+    Args:
+        folder: of the account.
+        user_id: the full id.
+        homeserver: its address; None: the server of the user id tells it.
+        password: exactly one of this and ``token``.
+        token: of a device that nobody else uses.
+        device_id: the kept device; None: a new one.
+        device_name: what people see in the list of devices.
+        allow_plain_http: also to another machine than this one.
+        reset: replace cross-signing keys that are not ours.
+        session: makes HTTP sessions.
+
+    Raises:
+        ChannelError: it can't be done; the text says the mend.
+    """
+
+    async def enter(device: str | None) -> tuple[Credentials, Signed | Unsigned]:
+        credentials = await log_in_and_keep(
+            folder,
+            user_id=user_id,
+            homeserver=homeserver,
+            password=password,
+            token=token,
+            device_id=device,
+            device_name=device_name,
+            allow_plain_http=allow_plain_http,
+            session=session,
+        )
+        return credentials, await _sign(credentials, folder, password=password, reset=reset, session=session)
+
+    try:
+        return await enter(device_id)
+    except KeysLostError:
+        if token is not None:
+            raise ChannelError(
+                "the homeserver has keys for the device of this token that are not here. Take a token of a new device"
+            ) from None
+        if device_id is None:
+            raise
+    lost = await asyncio.to_thread(read_credentials, folder)
+    log.warning("device_replaced", detail="its keys are lost here")
+    entered = await enter(None)
+    if lost is not None:
+        await log_out(lost, session=session)
+    return entered
+
+
+async def _sign(
+    credentials: Credentials, folder: Path, *, password: str | None, reset: bool, session: NewSession
+) -> Signed | Unsigned:
+    api = MatrixApi(homeserver=credentials.homeserver, token=credentials.access_token.reveal(), session=session)
+    try:
+        encryption = await asyncio.to_thread(
+            lambda: Encryption.open(user_id=credentials.user_id, device_id=credentials.device_id, folder=folder)
+        )
+        try:
+            signed = await sign_device(api, encryption, folder, password=password, reset=reset)
+        finally:
+            encryption.close()
+    finally:
+        await api.close()
+    if isinstance(signed, Unsigned) and signed.why is Why.DEVICE_DIFFERS:
+        raise KeysLostError(signed.mend)
+    return signed
 
 
 async def sign_device(
@@ -72,6 +159,7 @@ async def sign_device(
         reset: replace cross-signing keys that are not ours.
 
     Raises:
+        KeysLostError: the server has other keys for the device.
         ChannelError: the keys can't be uploaded or signed; the text says the mend.
     """
     await asyncio.to_thread(write_device, folder, encryption)

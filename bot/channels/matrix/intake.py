@@ -150,7 +150,7 @@ class Intake:
             finally:
                 if not durable:
                     self._rooms.restore(before)
-            self.state = "ok"
+            self._well()
             try:
                 await self._encryption.upkeep(self._api)
             except CallError as error:
@@ -302,6 +302,12 @@ class Intake:
         self._stop_if_logged_out(error)
         log.warning("keys_not_kept_up", error=type(error).__name__)
         return error.retry_after_s if isinstance(error, RefusedError) else None
+
+    def _well(self) -> None:
+        if self.state != "ok":
+            event = {"starting": "connected", "unreachable": "reachable_again"}.get(self.state, "stored_again")
+            log.info(event, platform="matrix")
+        self.state = "ok"
 
     def _seen(self, state: str, error: CallError, code: int | None) -> None:
         if self.state != state:

@@ -13,6 +13,8 @@ import re
 from http import HTTPStatus
 from typing import Any, Final
 
+from yarl import URL
+
 from bot.channels.matrix.client import (
     CallError,
     Endpoint,
@@ -35,8 +37,11 @@ _USER: Final = re.compile(rf"@[\x21-\x39\x3b-\x7e]{{1,254}}:{_SERVER.pattern}")
 _DEVICE: Final = re.compile(r"[\x20-\x7e]{1,255}")
 _PASSING: Final = frozenset((429, 500, 502, 503, 504))
 _FAREWELL_S: Final = 5.0
+_UNKNOWN_TOKEN: Final = frozenset({"M_UNKNOWN_TOKEN", "M_MISSING_TOKEN"})
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 _AGAIN: Final = "Run `discreet matrix login`"
+_ANOTHER: Final = "Take another token"
 _COMPATIBILITY: Final = (
     "Make a compatibility token for it (with Matrix Authentication Service: "
     "`mas-cli manage issue-compatibility-token USERNAME`) and log in with that token"
@@ -75,7 +80,10 @@ async def discover(server_or_user: str, *, session: NewSession = new_session) ->
     unclear = (
         f"where the homeserver of {text} is can't be found out: https://{found['host']}/.well-known/matrix/client "
     )
-    mend = "Write the homeserver's address itself, such as https://matrix.example.org"
+    mend = (
+        "Write the homeserver's address itself, such as https://matrix.example.org, "
+        "with --homeserver, or as homeserver: in config.yaml"
+    )
     problem, passing = None, False
     told: dict[str, Any] | None = None
     try:
@@ -99,6 +107,60 @@ async def discover(server_or_user: str, *, session: NewSession = new_session) ->
     raise ChannelError(f"{unclear}names no address with https. {mend}")
 
 
+def refuse_open_way(homeserver: str, *, allow_plain_http: bool) -> None:
+    """Keep passwords, tokens and messages off a way on which others read along.
+
+    Args:
+        homeserver: its address.
+        allow_plain_http: an admin knows the way to it and wants it so.
+
+    Raises:
+        ChannelError: it is plain http to another machine.
+    """
+    if not allow_plain_http and URL(homeserver).scheme == "http" and URL(homeserver).host not in _LOOPBACK:
+        raise ChannelError(
+            f"on the way to {homeserver} everybody could read along, passwords and tokens too. Take its https address, "
+            "or allow it: allow_plain_http: true for this account in config.yaml (for one login --allow-plain-http)"
+        )
+
+
+async def look_for_server(homeserver: str, *, with_password: bool, session: NewSession = new_session) -> None:
+    """Ask whether there is a Matrix server at all, before anybody is asked for a secret.
+
+    Args:
+        homeserver: its address.
+        with_password: it has to take passwords.
+        session: makes HTTP sessions.
+
+    Raises:
+        UnreachableError: the server can't be asked now.
+        ChannelError: there is none, or it takes no passwords; the text says the mend.
+    """
+    api = MatrixApi(homeserver=homeserver, session=session)
+    failure: CallError | None = None
+    try:
+        if with_password:
+            await _expect_password_login(api)
+        else:
+            await api.call(Endpoint.VERSIONS)
+    except CallError as error:
+        failure = error
+    finally:
+        await api.close()
+    if failure is not None:
+        raise _explained(api, failure)
+
+
+async def log_out(credentials: Credentials, *, session: NewSession = new_session) -> None:
+    """End a login that nobody will use, and with it its device. That it can't be ended changes nothing."""
+    api = MatrixApi(homeserver=credentials.homeserver, token=credentials.access_token.reveal(), session=session)
+    try:
+        with contextlib.suppress(CallError):
+            await api.call(Endpoint.LOGOUT, timeout_s=_FAREWELL_S)
+    finally:
+        await api.close()
+
+
 async def log_in(
     *,
     homeserver: str,
@@ -107,6 +169,7 @@ async def log_in(
     token: str | None = None,
     device_id: str | None = None,
     device_name: str = "Discreet",
+    allow_plain_http: bool = False,
     session: NewSession = new_session,
 ) -> Credentials:
     """Log in with a password, or take over the device of a token.
@@ -118,12 +181,14 @@ async def log_in(
         token: of a device that nobody else uses.
         device_id: the kept device; a token has to be of that device. None: the server makes a new one.
         device_name: what people see in the list of devices.
+        allow_plain_http: also to another machine than this one.
         session: makes HTTP sessions.
 
     Raises:
         UnreachableError: the server can't be asked now.
         ChannelError: it can't be done; the text says the mend.
     """
+    refuse_open_way(homeserver_url(homeserver), allow_plain_http=allow_plain_http)
     if _USER.fullmatch(user_id) is None:
         raise ChannelError("this is no full user id. Write it like @desk:example.org")
     if (password is None) == (token is None):
@@ -170,7 +235,7 @@ def verdict(refusal: RefusedError) -> ChannelError | None:
             return ChannelError("this account is deactivated. Make another one for the bot")
         case "M_UNKNOWN_TOKEN" if refusal.soft_logout:
             return SoftLogoutError(f"the homeserver has ended this login. {_AGAIN}: the device stays the same")
-        case "M_UNKNOWN_TOKEN" | "M_MISSING_TOKEN":
+        case errcode if errcode in _UNKNOWN_TOKEN:
             return ChannelError(f"the homeserver does not know this access token (any more). {_AGAIN}")
     return None
 
@@ -182,7 +247,7 @@ def _expect(me: dict[str, Any], user_id: str, device_id: str | None) -> str:
         ChannelError: it is not.
     """
     if me.get("user_id") != user_id:
-        raise ChannelError(f"the access token is of another account than {user_id}. {_AGAIN} with its own")
+        raise ChannelError(f"the access token is of another account than {user_id}. Take one of its own")
     found = me.get("device_id")
     if not isinstance(found, str) or _DEVICE.fullmatch(found) is None:
         raise ChannelError(
@@ -191,8 +256,8 @@ def _expect(me: dict[str, Any], user_id: str, device_id: str | None) -> str:
         )
     if device_id is not None and found != device_id:
         raise ChannelError(
-            f"the access token is of another device than the kept one. {_AGAIN} with a token of the kept device, "
-            "or remove the account's folder to begin with a new device"
+            f"the access token is of another device than the kept one. {_AGAIN} to go on with its device, "
+            "or take a token of the kept one"
         )
     return found
 
@@ -205,9 +270,11 @@ async def _device_of(api: MatrixApi, user_id: str, device_id: str | None) -> str
     else:
         return _expect(me, user_id, device_id)
     if isinstance(failure, RefusedError):
+        if failure.errcode in _UNKNOWN_TOKEN:  # it has only just been given, so it is plainly wrong
+            raise ChannelError(f"the homeserver does not know this access token (any more). {_ANOTHER}")
         found = verdict(failure)
         if found is not None:
-            raise ChannelError(str(found))  # a token that has only just been given is plainly wrong
+            raise found
     raise _explained(api, failure)
 
 
@@ -285,6 +352,9 @@ def _explained(api: MatrixApi, failure: CallError) -> ChannelError:
 
 
 def _no_matrix(api: MatrixApi) -> str:
+    without, found, _ = api.homeserver.partition("/_matrix")
+    if found:
+        return f"there is no Matrix server at {api.homeserver}. Write the address without /_matrix: {without}"
     return (
         f"there is no Matrix server at {api.homeserver}. Write the address of its client API, "
         "or the server's name (example.org) to have it looked up"

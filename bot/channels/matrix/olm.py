@@ -194,6 +194,10 @@ class OlmChannels:
         """Whether the server has the device."""
         return bool(self._machine.account.shared)
 
+    @published.setter
+    def published(self, there: bool) -> None:
+        self._machine.account.shared = there
+
     @property
     def most_keys(self) -> int:
         """How many one-time keys may be on the server."""

@@ -9,11 +9,18 @@ from bot.channels.matrix.keyfile import KeyFile
 from bot.channels.matrix.memberships import MEGOLM, objects
 from bot.channels.matrix.olm import OlmChannels
 from bot.model.errors import ChannelError
+from bot.observability.log import get_logger
+
+log = get_logger(__name__)
 
 _LOST: Final = (
-    "the homeserver has other keys for this device than its folder, so nobody could read what it writes: "
-    "run `discreet matrix login` to get a new device"
+    "the homeserver has other keys for this device than its folder, so nobody could read what it writes. "
+    "Stop Discreet and run `discreet matrix login`, which takes a new device"
 )
+
+
+class KeysLostError(ChannelError):
+    """The server has keys for this device that are not here: only a new device can go on."""
 
 
 class Publishing:
@@ -35,21 +42,26 @@ class Publishing:
         self._file = file
         self._channels = channels
         self.on_server: int | None = None
+        self._compared = False
 
     async def run(self, api: MatrixApi) -> None:
         """Publish what the server lacks.
 
+        The first time it is asked what it has: a logout takes the keys of a device away, and a later login under the
+        same name does not bring them back.
+
         Raises:
             CallError: a call did not succeed.
-            ChannelError: the server has other keys for this device.
+            KeysLostError: the server has other keys for this device.
             StoreError: the disk is full or the like.
         """
+        if not self._compared:
+            await self._compare(api)
         keys, half = self._channels.unpublished_keys(), self._channels.most_keys // 2
         if self._channels.published and not keys and (self.on_server is None or self.on_server >= half):
             return
         body: dict[str, Any] = {}
         if not self._channels.published:
-            await self._refuse_foreign(api)
             body["device_keys"] = self._description()
         with self._file.transaction():
             if not keys:
@@ -65,24 +77,32 @@ class Publishing:
             if refused.status != HTTPStatus.BAD_REQUEST or "already exists" not in str(refused.body.get("error")):
                 raise
         if answer is None:  # another key of the same number: that of an older file, or of a lost one
-            raise ChannelError(_LOST)
+            raise KeysLostError(_LOST)
         with self._file.transaction():
             self._channels.set_published()
             self._channels.save()
+        self._compared = True
         count = objects(answer.get("one_time_key_counts")).get("signed_curve25519")
         self.on_server = count if type(count) is int else None
 
-    async def _refuse_foreign(self, api: MatrixApi) -> None:
-        """Don't take the place of a device whose keys are not here.
+    async def _compare(self, api: MatrixApi) -> None:
+        """Look what the server has: nothing is published anew, and the place of another device is not taken.
 
         Raises:
-            ChannelError: the server has other keys.
+            CallError: it can't be asked.
+            KeysLostError: it has other keys.
         """
         user_id, device_id = self._own
         answer = await api.call(Endpoint.KEYS_QUERY, body={"device_keys": {user_id: [device_id]}})
         device = objects(objects(objects(answer.get("device_keys")).get(user_id)).get(device_id))
-        if objects(device.get("keys")).get(f"ed25519:{device_id}") not in (None, self._channels.ed25519):
-            raise ChannelError(_LOST)
+        found = objects(device.get("keys")).get(f"ed25519:{device_id}")
+        if found not in (None, self._channels.ed25519):
+            raise KeysLostError(_LOST)
+        if found is None and self._channels.published:
+            log.warning("keys_published_anew")
+            self._channels.published = False
+            self.on_server = None  # what it has said of one-time keys may be of before
+        self._compared = found is not None
 
     def _description(self) -> dict[str, Any]:
         user_id, device_id = self._own

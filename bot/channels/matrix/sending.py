@@ -92,6 +92,7 @@ class Sender:
         self._unready: dict[str, int] = {}
         self._uploaded: dict[tuple[str, bool], Content] = {}
         self._upload_max: int | None = None
+        self._seeding: set[asyncio.Task[None]] = set()
 
     async def deliver(self, part: Part, clearance: Clearance) -> Receipt:
         """See :meth:`bot.ports.channel.Channel.deliver`."""
@@ -108,6 +109,17 @@ class Sender:
             return self._failed(part, error)
         self._recovery.over()
         return Delivered()
+
+    async def idle(self) -> None:
+        """Return when the signs of every message stand under it."""
+        while self._seeding:
+            await asyncio.wait(self._seeding)
+
+    async def close(self) -> None:
+        """Put no more signs; the messages are there without them."""
+        for task in self._seeding:
+            task.cancel()
+        await asyncio.gather(*self._seeding, return_exceptions=True)
 
     def turn_s(self, part: Part) -> float:
         """Book the part's turn; see :meth:`bot.ports.channel.Channel.turn_s`."""
@@ -169,7 +181,11 @@ class Sender:
         # what people and we ourselves speak of after an edit is the message that it edits
         relation = document["content"].get("m.relates_to", {})
         message = relation["event_id"] if relation.get("rel_type") == "m.replace" else event_id
-        await self._seed(room, message, document.get("seeds", ()), document["txn"])
+        seeds = document.get("seeds", ())
+        if seeds:  # beside: what is tapped or said meanwhile has to meet the receipt
+            task = asyncio.create_task(self._seed(room, message, seeds, document["txn"]), name="seeds")
+            self._seeding.add(task)
+            task.add_done_callback(self._seeding.discard)
         return Delivered(messages=(message,))
 
     async def _call(self, endpoint: Endpoint, *parts: str, body: Content) -> dict[str, Any]:

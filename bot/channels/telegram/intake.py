@@ -113,7 +113,7 @@ class Intake:
             if updates and not await self._take(updates, accept):
                 await self._rest(None)
                 continue
-            self.state = "ok"
+            self._well()
 
     async def _fetch(self) -> Sequence[Any]:
         wait_s = self._polling.wait_s if self.state == "ok" else 0  # a short call tells soon whether all is well
@@ -175,6 +175,12 @@ class Intake:
             log.warning("webhook_not_deleted", error=type(error).__name__)
         else:
             log.warning("webhook_deleted")
+
+    def _well(self) -> None:
+        if self.state != "ok":
+            event = {"starting": "connected", "store": "stored_again"}.get(self.state, "reachable_again")
+            log.info(event, platform="telegram")
+        self.state = "ok"
 
     def _seen(self, state: str, error: CallError, code: int | None) -> None:
         if self.state != state:

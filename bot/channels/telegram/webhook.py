@@ -16,7 +16,7 @@ from bot.channels.telegram.client import BotApi, CallError, RefusedError, decode
 from bot.channels.telegram.intake import ALLOWED_UPDATES, arrival_of
 from bot.model.errors import ChannelError, ConfigError
 from bot.model.inbound import Arrival
-from bot.observability.log import get_logger
+from bot.observability.log import HTTP, get_logger
 from bot.ports.channel import Accept
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class WebhookIntake:
         """
         from aiohttp import web
 
-        server = web.Server(self.handler(accept), access_log=None)
+        server = web.Server(self.handler(accept), access_log=None, logger=HTTP)
         runner = web.ServerRunner(server)
         await runner.setup()
         try:

@@ -27,7 +27,7 @@ from bot.model.inbound import Material, Reading, Stored
 from bot.model.output import Final as Answer
 from bot.model.part import Delivered, Part, Receipt, Rejected, TryLater
 from bot.model.request import Attachment, ContextItem
-from bot.observability.log import get_logger
+from bot.observability.log import HTTP, get_logger
 from bot.ports.channel import Accept, Found, Reply
 from bot.ports.decisions import DecisionFeed, Ruling
 from bot.ports.entrances import Entrances
@@ -166,7 +166,7 @@ class WebChat:
             ChannelError: the address can't be bound.
         """
         self._intake.accept = accept
-        runner = web.AppRunner(self._site.application(), access_log=None, shutdown_timeout=1.0)
+        runner = web.AppRunner(self._site.application(), access_log=None, logger=HTTP, shutdown_timeout=1.0)
         await runner.setup()
         unsubscribe = self._feed.subscribe(self._hear)
         try:
@@ -197,6 +197,11 @@ class WebChat:
     def take(self, questions: ShownQuestions) -> None:
         """The room of questions, which is made after its channels: from now on cards can be answered."""
         self._answering.take(questions)
+
+    @property
+    def state(self) -> str:
+        """For health checks: ``starting`` until it can be opened, then ``ok``."""
+        return "ok" if self.ready.is_set() else "starting"
 
     @property
     def keyboards(self) -> bool:

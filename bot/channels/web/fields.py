@@ -16,7 +16,7 @@ from forms.field import Field, FieldKind, Form
 from forms.page import Input, Sent, inputs
 from forms.reading import Locale
 from forms.validation import FieldError
-from forms.wording import Words, options_of, spelt
+from forms.wording import Words, is_numbered, options_of, spelt
 
 _TIMES: Final = frozenset({FieldKind.TIME, FieldKind.DATETIME, FieldKind.TIME_RANGE, FieldKind.DATETIME_RANGE})
 _LIMITS: Final = (
@@ -107,6 +107,7 @@ def _field(one: Input, locale: Locale) -> Mapping[str, Any]:
     field = one.field
     known = field.kind not in _TIMES or locale.timezone != ""
     example = spelt(field, field.examples[0], {}) if field.examples and not field.masked else ""
+    numbered = is_numbered(field, {})
     return {
         "id": one.name,
         "names": [entry.name for entry in one.entries] or [one.name],
@@ -119,7 +120,11 @@ def _field(one: Input, locale: Locale) -> Mapping[str, Any]:
         "masked": field.masked,
         "signed": field.minimum is None or field.minimum < 0,
         "limits": [[code, _limit(limit)] for code, limit in _limits_of(field)],
-        "options": [[str(place), option.title] for place, option in enumerate(options_of(field))],
+        "numbered": numbered,
+        "options": [
+            [str(place), f"{place + 1}. {option.title}" if numbered and option.title else option.title]
+            for place, option in enumerate(options_of(field))
+        ],
         "chosen": [str(place) for place in sorted(one.chosen)],
         "values": [entry.value for entry in one.entries] if known else [""] * len(one.entries),
     }

@@ -1,11 +1,18 @@
+import html
+import re
+
 import pytest
 
 from bot.agents.script import load_script
 from bot.agents.scripted import ScriptedAgent, ScriptedCrash, demo_script
-from bot.model.errors import ConfigError
+from bot.channels.web.markdown import render
+from bot.model.errors import AskError, ConfigError
 from bot.model.output import Final, Fragment, Operational, OutFile, Progress, SafeError, Silence
+from bot.model.question import Answerer, Conclusion, QuestionState, Who
 from bot.model.request import Attachment
 from bot.texts.codes import Failure
+from forms.schema import read_form
+from forms.validation import Judge
 from policy.decision import Audience
 from tests.servers.agents import outputs_of, request
 
@@ -156,3 +163,154 @@ async def test_the_demo_breaks_on_request():
 
     with pytest.raises(ScriptedCrash):
         await outputs_of(ScriptedAgent(script=demo_script(), pause=pause), request("@desk break"))
+
+
+# questions
+
+ASKS = """
+version: 1
+rules:
+  - when: { words: [nested] }
+    say:
+      - ask:
+          question: "Sure?"
+          schema: { type: object, properties: {} }
+          then:
+            - progress: asking on
+            - ask: { question: "How many?", schema: { type: object, properties: { m: { type: integer } } } }
+      - final: "{answer.m} {answer}"
+otherwise:
+  - ask:
+      question: "Who, and what?"
+      schema:
+        type: object
+        properties:
+          who: { type: string }
+          pin: { type: string, format: password }
+          sure: { type: boolean }
+          note: { type: string }
+        required: [who]
+      who: { kind: people, people: [ann, bob] }
+      important: true
+      ttl_s: 60
+      otherwise: [{ progress: nobody }]
+  - final: "For **{answer.who}** {answer.pin} {answer.sure} {answer.note}: {answer} {other} {answer.}"
+"""
+
+
+class People:
+    """A desk where the next answer is known already."""
+
+    def __init__(self, *answers, state=QuestionState.ANSWERED) -> None:
+        self.answers = list(answers)
+        self.state = state
+        self.asked = []
+
+    async def ask(self, asking):
+        self.asked.append(asking)
+        answer = self.answers.pop(0) if self.state is QuestionState.ANSWERED else None
+        return Conclusion(question_id="q", state=self.state, answer=answer)
+
+
+async def test_an_answer_is_put_into_the_words_that_follow():
+    people = People({"who": "Ann", "pin": "SYNTHETIC", "sure": True})
+    (said,) = await outputs_of(agent(ASKS), request("x", language="en"), people)
+    assert said.text.startswith("For **Ann** ••• Yes –: ")
+    assert "SYNTHETIC" not in said.text
+    assert said.text.endswith(" {other} {answer.}")
+    (asking,) = people.asked
+    assert asking.who == Who(kind=Answerer.PEOPLE, people=frozenset({"ann", "bob"}))
+    assert (asking.important, asking.ttl_s, asking.key) == (True, 60, None)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "**bold** _it_ `code` [x](mailto:a@example.org) <b>b</b> &lt;i&gt; ~~s~~ ||x||",
+        "a\n# head\n- item\n1. one\n> quote\n\n    code\n```\nx\n```\n---\na | b\n--|--",
+        "{answer.pin} {answer} {answer.who}",
+        "\\*x\\*\\",
+    ],
+)
+async def test_no_answer_formats_anything(hostile):
+    (said,) = await outputs_of(agent(ASKS), request("x"), People({"who": hostile}))
+    shown = render(said.text)
+    words = html.unescape(re.sub(r"<[^>]+>", "", shown))
+    assert set(re.findall(r"<(\w+)", shown)) == {"p", "strong"}
+    assert " ".join(hostile.split()) in words
+
+
+async def test_the_steps_of_then_come_before_the_rest():
+    people = People({}, {"m": 3})
+    said = await outputs_of(agent(ASKS), request("nested"), people)
+    assert said == [Progress(text="asking on"), Final(text='3 \\{"m": 3\\}')]
+    assert [asking.text for asking in people.asked] == ["Sure?", "How many?"]
+
+
+@pytest.mark.parametrize("state", [QuestionState.EXPIRED, QuestionState.CANCELLED])
+async def test_without_an_answer_the_rest_is_not_played(state):
+    assert await outputs_of(agent(ASKS), request("x"), People(state=state)) == [Progress(text="nobody"), Silence()]
+    assert await outputs_of(agent(ASKS), request("nested"), People(state=state)) == [Silence()]
+
+
+async def test_a_question_that_can_not_be_asked_is_an_error_of_the_agent():
+    class Nobody:
+        async def ask(self, asking):
+            raise AskError("no_questions", "nobody can be asked here")
+
+    with pytest.raises(AskError):
+        await outputs_of(agent(ASKS), request("x"), Nobody())
+
+
+@pytest.mark.parametrize(
+    ("ask", "what"),
+    [
+        ("{question: x}", "schema: Field required"),
+        ("{question: '', schema: {type: object}}", "question"),
+        ("{question: x, schema: {type: string}}", "not_an_object"),
+        ("{question: x, schema: {type: object, properties: {a: {enum: []}}}}", "/properties/a/enum"),
+        ("{question: x, schema: {type: object}, ttl_s: 5}", "ttl_s"),
+        ("{question: x, schema: {type: object}, who: {kind: ann}}", "who.kind"),
+        ("{question: x, schema: {type: object}, who: {kind: people}}", "people are named"),
+        ("{question: x, schema: {type: object}, who: {kind: asker, people: [ann]}}", "people are named"),
+        ("{question: x, schema: {type: object}, whom: {kind: asker}}", "whom"),
+        ("{question: x, schema: {type: object}, then: [{finale: x}]}", "finale"),
+    ],
+)
+def test_a_question_that_can_not_be_asked_is_refused_with_its_place(ask, what):
+    with pytest.raises(ConfigError) as caught:
+        load_script(f"version: 1\notherwise: [{{ask: {ask}}}]", source="s.yaml")
+    assert str(caught.value).startswith("s.yaml:2:")
+    assert what in str(caught.value)
+
+
+def test_a_text_that_names_a_field_nobody_was_asked_for_is_refused():
+    rule = "{when: {tap: x}, say: [{ask: {question: x, schema: {type: object, properties: {a: {}}}}}, {final: '{answer.b}'}]}"
+    with pytest.raises(ConfigError, match=r"has the field of \{answer.b\}"):
+        load_script(f"version: 1\nrules: [{rule}]\notherwise: [{{final: x}}]", source="s.yaml")
+
+
+@pytest.mark.parametrize(
+    ("words", "answer", "text"),
+    [
+        (
+            "@desk release",
+            {"channel": "beta", "version": "1.2.3", "window": ["2026-12-01", "2026-12-05"], "confirmed": False},
+            "version **1\\.2\\.3** for **beta**",
+        ),
+        ("is there a dessert?", {"dessert": "Cheese"}, "**Cheese** is kept"),
+        ("we close tonight", {"close": True}, "**Yes**"),
+    ],
+)
+async def test_the_demo_asks(words, answer, text):
+    people = People(answer)
+    (said,) = await outputs_of(ScriptedAgent(script=demo_script()), request(words), people)
+    assert text in said.text
+    assert Judge(read_form(people.asked[0].schema)).errors(answer) == ()
+
+
+async def test_the_demo_says_so_when_nobody_has_filled_in_its_form():
+    said = await outputs_of(
+        ScriptedAgent(script=demo_script()), request("release"), People(state=QuestionState.EXPIRED)
+    )
+    assert [type(output) for output in said] == [Final, Silence]

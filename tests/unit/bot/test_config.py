@@ -15,6 +15,7 @@ from bot.config import Config, ConfigError, DiscreetError, Secret, load_config, 
 from bot.config.document import build
 from bot.config.file import exposed
 from bot.config.settings import (
+    Api,
     ChatRoom,
     EchoAgent,
     Limits,
@@ -25,6 +26,7 @@ from bot.config.settings import (
     MatrixLimits,
     Mode,
     OpenAIAgent,
+    Pages,
     ScriptedAgent,
     WebhookAgent,
 )
@@ -225,6 +227,8 @@ def test_the_example_loads():
 
 
 MATRIX = "matrix: [{user_id: '@desk:example.org', %s}]\n" + ECHO
+KEY = "SYNTHETIC-of-the-main-agent"
+KEYED = "agents: {main: {kind: echo}, desk: {kind: echo}}\n"
 HOOK = (
     "telegram: [{token: '7001:SYNTHETIC', mode: webhook, webhook: {public_url: 'https://b.example.org', %s}}]\n" + ECHO
 )
@@ -248,6 +252,14 @@ REFUSED = [
     (BOT + ECHO + "chat: {public_url: 'https://[example.org'}\n", 3, "no web address", "https://"),
     (BOT + ECHO + "chat: {public_url: 'https://me:SYNTHETIC@example.org'}\n", 3, "a password", "take them out"),
     (BOT + ECHO + "chat: {public_url: 'https://example.org/?a=b'}\n", 3, "a ? or a #", "without"),
+    (BOT + ECHO + "pages: {enabled: true, listen: 0.0.0.0:8088}\n", 3, "public_url is missing", "from outside"),
+    (BOT + ECHO + "pages: {public_url: 'http://forms.example.org'}\n", 3, "no https address", "https://"),
+    (BOT + ECHO + "pages: {public_url: forms.example.org}\n", 3, "no web address", "https://"),
+    (BOT + ECHO + "pages: {enabled: true, listen: 127.0.0.1:0}\n", 3, "any free port", "name one"),
+    (BOT + ECHO + "pages: {port: 80}\n", 3, "port is not known", ""),
+    (BOT + ECHO + "api: {enabled: true}\n", 3, "api-keys can't be read", "a line for each agent"),
+    (BOT + ECHO + "api: {enabled: true, listen: 0.0.0.0:8090}\n", 3, "in the clear", "TLS"),
+    (BOT + ECHO + "api: {keys: {main: SYNTHETIC}}\n", 3, "keys is not known", "keys_file"),
     (BOT + ECHO + "contents_retention: 30\n", 3, "no duration", "7d"),
     (BOT + ECHO + "policy: '  '\n", 3, "empty text", "leave the key out"),
     (BOT + ECHO + "default_agent: mian\n", 3, "not listed", "main?"),
@@ -372,6 +384,80 @@ def test_the_home_folder_may_be_written_short(load):
 def test_the_home_of_nobody_is_told_plainly(config_file):
     with pytest.raises(ConfigError, match="no such home"):
         load_config(config_file("data_dir: ~nobody-of-this-name/x\n" + BOT + ECHO), {})
+
+
+def test_pages_and_interface_are_off_at_first(load):
+    found = load(BOT + ECHO)
+
+    assert (found.pages, found.api) == (Pages(), Api())
+    assert (str(found.pages.listen), str(found.api.listen)) == ("127.0.0.1:8088", "127.0.0.1:8090")
+    assert found.pages.base_url == "http://127.0.0.1:8088"
+
+
+@pytest.mark.parametrize(
+    ("section", "base_url"),
+    [
+        ("{enabled: true}", "http://127.0.0.1:8088"),
+        ('{enabled: true, listen: "[::1]:8000"}', "http://[::1]:8000"),
+        ("{enabled: true, public_url: 'https://forms.example.org/relay/'}", "https://forms.example.org/relay"),
+        ("{enabled: true, listen: 0.0.0.0:80, public_url: 'https://forms.example.org'}", "https://forms.example.org"),
+        ("{enabled: true, public_url: 'http://localhost:8000'}", "http://localhost:8000"),
+    ],
+)
+def test_links_of_pages_begin_with_the_public_address_or_on_this_machine(load, section, base_url):
+    found = load(f"pages: {section}\n" + BOT + ECHO)
+
+    assert (found.pages.enabled, found.pages.base_url) == (True, base_url)
+
+
+def test_keys_of_agents_stand_in_a_file_of_their_own(load, tmp_path):
+    keys = tmp_path / "api-keys"
+    keys.write_text(f"# made in May\n\nmain  {KEY}-1\ndesk\t{KEY}-2\n")
+    keys.chmod(0o600)
+
+    found = load(f"api: {{enabled: true}}\ndefault_agent: main\n{BOT}{KEYED}")
+
+    assert found.api.keys == {"main": Secret(f"{KEY}-1"), "desk": Secret(f"{KEY}-2")}
+    assert found.warnings == ()
+    assert "SYNTHETIC" not in repr(found)
+    keys.chmod(0o640)
+    assert "chmod go=" in load(f"api: {{enabled: true}}\ndefault_agent: main\n{BOT}{KEYED}").warnings[0]
+
+
+def test_where_the_interface_is_off_there_need_be_no_keys(load):
+    assert load("api: {enabled: false, listen: 0.0.0.0:1, keys_file: nowhere}\n" + BOT + ECHO).api.keys == {}
+
+
+@pytest.mark.parametrize(
+    ("content", "message", "mend"),
+    [
+        (b"", "holds no key", "a line for each agent"),
+        (b"# nothing\n", "holds no key", "a line for each agent"),
+        (b"\xff\xfe", "no UTF-8", "save"),
+        (b"main\n", "line 1: this is no name and key", "a space"),
+        (b"main SYNTHETIC SYNTHETIC-of-the-main-agent\n", "line 1: this is no name and key", "a space"),
+        (b"\nmian SYNTHETIC-of-the-main-agent\n", "line 2: no agent has this name", "desk, main"),
+        (b"main SYNTHETIC\n", "line 1: this key is too short", "token_urlsafe"),
+        ("main SYNTHETIC-öf-the-main-agent\n".encode(), "line 1: this key", "token_urlsafe"),
+        (b"main SYNTHETIC" + b"x" * 600, "line 1: this key is too short, too long", "token_urlsafe"),
+        (
+            b"main SYNTHETIC-of-the-main-agent\nmain SYNTHETIC-of-the-main-agent-2\n",
+            "line 2: this agent has",
+            "keep one",
+        ),
+        (b"main SYNTHETIC-of-the-main-agent\ndesk SYNTHETIC-of-the-main-agent\n", "line 2: another agent", "its own"),
+        (b"#" * (65 << 10), "too large", "nothing else"),
+    ],
+)
+def test_a_file_of_keys_that_can_not_hold_is_refused_with_its_line_and_without_keys(
+    refused, tmp_path, content, message, mend
+):
+    (tmp_path / "api-keys").write_bytes(content)
+
+    (problem,) = refused(f"api: {{enabled: true}}\ndefault_agent: main\n{BOT}{KEYED}")
+
+    assert (message in problem.message, mend in problem.mend) == (True, True), problem
+    assert problem.path == "api.keys_file"
 
 
 def test_the_chat_alone_is_something_to_serve(load):

@@ -19,7 +19,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from bot.observability import metrics, redaction
 from bot.observability.failures import describe, lines_of, show_text_of
 from bot.observability.health import Health, Level, answers
-from bot.observability.log import configure, get_logger, watch_for_failures
+from bot.observability.log import HTTP, configure, get_logger, watch_for_failures
 from bot.observability.redaction import HIDDEN, redact, register_secret
 from bot.observability.systemd import READY, WATCHDOG, feed_watchdog, notify, watchdog_s
 from bot.ports.store import OutboxState
@@ -169,6 +169,39 @@ def test_libraries_stay_quiet_at_debug_and_the_access_log_is_off(lines):
     logging.getLogger("aiohttp.access").warning("GET /")
     get_logger("bot.x").debug("ours")
     assert [line["event"] for line in lines()] == ["ours"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+async def test_of_a_broken_request_nothing_is_told_and_of_a_failure_of_ours_its_kind(lines, caplog):
+    async def fail(_):
+        _fail(BODY)
+
+    app = web.Application()
+    app.router.add_get("/fail/{token}", fail)
+    runner = web.AppRunner(app, access_log=None, logger=HTTP)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    port = runner.addresses[0][1]
+
+    async def ask(request):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request.encode() + b"\r\n\r\n")
+        async with asyncio.timeout(10):
+            answer = await reader.readline()
+        writer.close()
+        return answer
+
+    try:
+        for broken in (f"GET /{TOKEN} HTTP/9.9", f"GET /{TOKEN} HTTP/1.1\r\nbroken {TOKEN}", f"{TOKEN}"):
+            assert b"400" in await ask(broken)
+        assert lines() == []
+        assert b"500" in await ask(f"GET /fail/{TOKEN} HTTP/1.1\r\nHost: a")
+    finally:
+        await runner.cleanup()
+    (line,) = lines()
+    assert (line["event"], line["failure"][0]) == ("http_failed", "ValueError")
+    assert TOKEN not in caplog.text
+    assert BODY not in caplog.text
 
 
 def test_a_third_partys_dump_of_many_lines_is_cut_to_its_first(lines):

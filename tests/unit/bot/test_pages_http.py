@@ -97,6 +97,47 @@ async def test_the_same_sent_twice_is_one_answer_and_another_one_is_told_so(form
     assert forms.kept.question().answer == {"day": "2026-07-03"}
 
 
+async def test_the_same_sent_twice_is_one_answer_across_a_restart_too():
+    kept = Kept()
+    kept.ask(DAY)
+    async with forms_served(kept=kept) as forms:
+        first = await forms.post({"f0": "2026-07-03"})
+    async with forms_served(kept=kept) as forms:
+        assert await forms.post({"f0": "2026-07-03"}) == first
+        for other in ("2026-07-04", "nonsense", ""):
+            status, page = await forms.post({"f0": other})
+            assert status == 409
+            assert says(page, "lost.title")
+            assert "2026-07-03" not in page
+        assert (await forms.get(f"/f/{TOKEN}"))[0] == 410
+
+
+async def test_a_confirmation_sent_twice_across_a_restart_is_thanked_for_and_shows_nothing_again():
+    kept = Kept()
+    kept.ask(FULL, important=True)
+    async with forms_served(kept=kept) as forms:
+        _, page = await forms.post({"f0": "Ann", "f2": "s3cret"})
+        version = re.search('name="confirm" value="([0-9]+)"', page)[1]
+        assert (await forms.post({"confirm": version}))[0] == 200
+    async with forms_served(kept=kept) as forms:
+        status, page = await forms.post({"confirm": version})
+        assert status == 200
+        assert says(page, "taken.title")
+        assert "Ann" not in page
+        assert (await forms.post({"confirm": "1"}))[0] == 409
+
+
+async def test_a_question_that_is_gone_between_two_looks_is_told_so(forms, monkeypatch):
+    forms.kept.ask(DAY)
+    forms.kept.change(state=QuestionState.ANSWERED, answer={"day": "2026-07-03"})
+
+    async def closed(_):
+        return None
+
+    monkeypatch.setattr(forms.kept, "closed", closed)
+    assert (await forms.post({"f0": "2026-07-03"}))[0] == 409
+
+
 async def test_of_racing_answers_one_wins_and_the_other_is_told_so():
     kept = Kept(waits=asyncio.Barrier(3))
     async with forms_served(kept=kept) as forms:

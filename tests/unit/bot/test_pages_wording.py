@@ -13,7 +13,15 @@ from forms.validation import FieldError
 
 NOW = datetime(2026, 7, 1, 10, 0, tzinfo=UTC)
 # These can't come from a page: its controls have names and values of ours.
-NOT_OF_A_PAGE = {"unknown_field", "nearest", "unparseable", "ambiguous_field", "ambiguous_choice", "ambiguous"}
+NOT_OF_A_PAGE = {
+    "unknown_field",
+    "nearest",
+    "unparseable",
+    "undecided",
+    "ambiguous_field",
+    "ambiguous_choice",
+    "ambiguous",
+}
 NOT_SAID = {"wrong_type", "not_text", "other"}
 
 

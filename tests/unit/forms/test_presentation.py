@@ -104,7 +104,8 @@ def test_twelve_options_are_tapped_and_thirteen_are_not():
 @pytest.mark.parametrize(
     ("titles", "expected"),
     [
-        (["x" * 64, "y"], ["x" * 64, "y"]),
+        (["x" * 32, "y"], ["x" * 32, "y"]),
+        (["x" * 33, "y"], [f"1. {'x' * 33}", "2. y"]),
         (["x" * 65, "x" * 65 + "y"], [f"1. {'x' * 60}…", f"2. {'x' * 60}…"]),
         (["\u200b", "y"], ["1. \u200b", "2. y"]),
         (["a\n b", "a b"], ["1. a b", "2. a b"]),
@@ -115,6 +116,31 @@ def test_labels_fit_and_can_be_told_apart(titles, expected):
     assert [label for row in labels(shown(form)) for label in row] == expected
     assert all(len(label) <= MAX_LABEL for label in expected)
     assert answers(form, expected[1]) == {"n": titles[1]}
+
+
+def test_what_buttons_tell_by_number_stands_in_full_in_a_numbered_list():
+    long = "Keep the current provider and do nothing until the end of March"
+    made = shown(asks(plan={"enum": [long, "Wait"], "default": "Wait", "description": "Which?"}))
+    assert made.numbered
+    assert made.rows[0].hint == f"Which?\none of:\n1. {long}\n2. Wait\n{say(WORDS, 'default', value='Wait')}"
+    ticked = shown(asks(plans={"type": "array", "items": {"enum": [long, long + "!"]}}))
+    assert ticked.numbered
+    assert f"\n1. {long}\n2. {long}!" in ticked.rows[0].hint
+    assert not shown(asks(plan={"enum": ["Go", "Wait"]})).numbered
+    assert not shown(asks(plan={"enum": [long, "Wait"]}), {"plan": "Wait"}, CONFIRM).numbered
+    assert not shown(asks(plan={"enum": [long, "Wait"]}, name={"type": "string"})).numbered
+    assert not shown(asks(plan={"enum": [f"{n} {long}" for n in range(13)]})).numbered
+
+
+def test_words_may_go_on_after_a_numbered_list():
+    asked = asks(plan={"enum": ["a" * 40, "b"]}).fields[0]
+    assert hint(asked, {"format_choice": "{options} (eines)"}) == f"1. {'a' * 40}\n2. b\n(eines)"
+
+
+def test_a_fixed_value_is_shown_and_not_its_fields_title():
+    for part, words in (({"const": "2026-01"}, "2026-01"), ({"const": True}, "Yes"), ({"type": "null"}, "None")):
+        fixed = asks(terms={"title": "Terms", **part}).fields[0]
+        assert (fixed.title, spelt(fixed, fixed.default, WORDS)) == ("Terms", words)
 
 
 def test_what_may_be_left_out_can_be_skipped():
@@ -390,7 +416,7 @@ def field(kind: FieldKind, **more: object) -> Field:
         (field(FieldKind.TEXT, min_length=3, max_length=3), "text, 3 characters"),
         (field(FieldKind.TEXT, pattern="^[A-Z]+$"), "text, in the form ^[A-Z]+$"),
         (field(FieldKind.TEXT, examples=("Ann",)), "text, for example Ann"),
-        (field(FieldKind.TEXT, has_default=True, default="Ann", examples=("Bob",)), "text, otherwise Ann"),
+        (field(FieldKind.TEXT, has_default=True, default="Ann", examples=("Bob",)), "text, if left out: Ann"),
         (field(FieldKind.TEXT, has_default=True, default=""), "text"),
         (field(FieldKind.TEXT, description=" Who?\n"), "Who?\ntext"),
         (field(FieldKind.INTEGER, minimum=Decimal(1), maximum=Decimal(20)), "whole number, 1 to 20"),
@@ -404,11 +430,11 @@ def field(kind: FieldKind, **more: object) -> Field:
         (field(FieldKind.CHOICE, options=(Option(value=None, title=""), Option(value=1, title="One"))), "one of: None | One"),
         (
             field(FieldKind.CHOICES, options=tuple(Option(value=n, title=f"T{n}") for n in range(32)), min_items=2, max_items=2),
-            f"any of: {' | '.join(f'T{n}' for n in range(30))} | … 2 more, choose 2",
+            f"one or several of: {' | '.join(f'T{n}' for n in range(30))} | … 2 more, choose 2",
         ),
-        (field(FieldKind.CHOICES, options=(Option(value=1, title="a"),), max_items=5), "any of: a"),
-        (field(FieldKind.CHOICES, options=(Option(value=1, title="a"), Option(value=2, title="b")), min_items=2, max_items=2), "any of: a | b, choose 2"),
-        (field(FieldKind.CHOICES, options=(Option(value=1, title="a"), Option(value=2, title="b")), min_items=1), "any of: a | b, choose at least 1"),
+        (field(FieldKind.CHOICES, options=(Option(value=1, title="a"),), max_items=5), "one or several of: a"),
+        (field(FieldKind.CHOICES, options=(Option(value=1, title="a"), Option(value=2, title="b")), min_items=2, max_items=2), "one or several of: a | b, choose 2"),
+        (field(FieldKind.CHOICES, options=(Option(value=1, title="a"), Option(value=2, title="b")), min_items=1), "one or several of: a | b, choose at least 1"),
         (field(FieldKind.DATE_RANGE, min_items=2, max_items=2), "two dates, like 2026-03-01 – 2026-03-05"),
     ],
 )  # fmt: skip

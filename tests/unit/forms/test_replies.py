@@ -373,9 +373,17 @@ def test_what_is_fixed_is_filled_in_without_asking() -> None:
     assert outcome(asked, "v: other\nname: Ann") == ["not_a_choice:v"]
 
 
-@pytest.mark.parametrize(("text", "value"), [("yes", {}), ("{}", {}), ("no", ["unparseable"]), ("", ["unparseable"])])
-def test_a_form_without_fields_is_confirmed(text: str, value: Any) -> None:
+@pytest.mark.parametrize(("text", "value"), [("yes", {}), ("{}", {}), ("no", ["declined"]), ("", ["unparseable"])])
+def test_a_form_without_fields_is_confirmed_or_declined(text: str, value: Any) -> None:
     assert outcome(form(), text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("deny", ["declined"]), ("Nein, danke", ["declined"]), ("maybe", ["unparseable"]), ("да", {"v": "fixed"})],
+)
+def test_where_everything_is_fixed_a_yes_and_a_no_are_understood(text: str, value: Any) -> None:
+    assert outcome(form("v", v={"const": "fixed"}), text) == value
 
 
 def test_every_value_goes_through_the_judge() -> None:

@@ -516,6 +516,35 @@ def test_null_true_and_numbers_among_options_have_their_words() -> None:
     assert said(mixed, "3,5", berlin("de")) == "not_a_choice"
 
 
+@pytest.mark.parametrize(
+    ("options", "text", "value"),
+    [
+        *((["yes", "no", "always", "never"], *row) for row in (("да", "yes"), ("Нет!", "no"), ("ja, bitte", "yes"))),
+        *((["yes", "no", "always", "never"], *row) for row in (("never", "never"), ("maybe", "not_a_choice"))),
+        (["✅ Yes", "❌ No"], "sí", "✅ Yes"),
+        (["✅ Yes", "❌ No"], "no", "❌ No"),
+        (["approve", "deny"], "да", "approve"),
+        (["approve", "reject", "deny"], "no", ["?", "reject", "deny"]),
+        (["yes", "sure", "no"], "да", "yes"),
+        (["later", "no"], "да", "not_a_choice"),
+        (["S", "M", "L"], "да", "not_a_choice"),
+        (["enable", "disable"], "нет", "not_a_choice"),
+        (["on", "off", "0"], "yes", "not_a_choice"),
+        (["Maybe", "Yes, always"], "да", "not_a_choice"),
+        (["x" * 300, "no"], "нет", "no"),
+    ],
+)
+def test_an_option_that_is_a_yes_or_a_no_takes_one_in_any_language(options: list[str], text: str, value: Any) -> None:
+    assert said({"enum": options}, text, berlin()) == value
+
+
+def test_an_option_whose_title_and_value_decide_differently_decides_nothing() -> None:
+    odd = {"oneOf": [{"const": "no", "title": "Yes"}, {"const": "b", "title": "Later"}]}
+
+    assert said(odd, "да", berlin()) == "not_a_choice"
+    assert said(odd, "yes", berlin()) == "no"
+
+
 TAGS = several("red", "green", "Smith, Ann", "a and b")
 
 

@@ -185,7 +185,7 @@ def test_too_many_requests_a_minute_are_muted_and_stop_still_works(counts):
 
 
 def test_control_commands_have_a_rate_of_their_own():
-    memory = replace(MEMORY, person_controls=20)
+    memory = replace(MEMORY, person_controls=60)
     assert judged(event(command=command("stop")), memory=memory).reason is R.RATE_LIMITED
     assert judged(event(mentions_self=True), memory=memory).reason is R.EXPLICIT_MENTION
 
@@ -372,6 +372,7 @@ ASKED = replace(MEMORY, question=True)
         event("beta"),
         event("beta", mentions_self=True, mentions_others=True),
         event("beta", attachments=1, reply=TO_SELF),
+        event("", kind=Kind.TAP),
         direct("beta"),
     ],
 )

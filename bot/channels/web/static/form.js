@@ -74,6 +74,7 @@ export class FormView {
     const box = make("details", "all-fields");
     box.append(make("summary", "", say("answer.open_fields")), form);
     box.hidden = !this.fields.length; // the buttons say it all
+    box.open = card.form.fields.some((field) => field.numbered); // here the buttons have hardly more than numbers
     return box;
   }
 

@@ -69,7 +69,9 @@ def words(text: str = "hello", room: str = ROOM, **more: Any) -> Part:
 
 
 async def deliver(sender: Sender, part: Part) -> Receipt:
-    return await sender.deliver(part, Clearance(SEAL, part, Audience.INTERNAL))
+    receipt = await sender.deliver(part, Clearance(SEAL, part, Audience.INTERNAL))
+    await sender.idle()
+    return receipt
 
 
 async def recovered(sender: Sender, part: Part) -> Receipt:
