@@ -18,6 +18,7 @@ import aiohttp
 from yarl import URL
 
 from bot.model.errors import AgentError, ConfigError
+from bot.ports.agent import Desk
 
 T = TypeVar("T")
 
@@ -38,11 +39,13 @@ class Patience:
     Args:
         total_s: seconds of waiting in all.
         wait_s: seconds of each single wait.
+        desk: of the run; while a person is asked, nobody loses patience.
     """
 
-    def __init__(self, *, total_s: float, wait_s: float) -> None:
+    def __init__(self, *, total_s: float, wait_s: float, desk: Desk) -> None:
         self.left_s = total_s
         self._wait_s = wait_s
+        self._desk = desk
 
     async def bound(self, work: Awaitable[T]) -> T:
         """Wait for something, as long as there is patience.
@@ -53,11 +56,12 @@ class Patience:
             AgentError: the answer broke off, or breaks the protocol.
         """
         clock = asyncio.get_running_loop().time
-        began = clock()
+        began, rested_s = clock(), self._desk.rested_s
         fault: AgentError
         try:
-            async with asyncio.timeout(min(self._wait_s, max(self.left_s, 0.0))):
-                return await work
+            async with asyncio.timeout(min(self._wait_s, max(self.left_s, 0.0))) as limit:
+                with self._desk.timed(limit):
+                    return await work
         except TimeoutError:
             fault = SlowAgentError("the agent took too long")
         except (aiohttp.ClientConnectorCertificateError, aiohttp.ClientSSLError):
@@ -69,7 +73,7 @@ class Patience:
         except (aiohttp.ClientError, OSError, ValueError):
             fault = AgentError("the agent does not speak proper HTTP")
         finally:
-            self.left_s -= clock() - began
+            self.left_s -= clock() - began - (self._desk.rested_s - rested_s)
         raise fault  # outside of the handler, so that what aiohttp said does not travel along
 
 

@@ -106,7 +106,7 @@ class OpenAIAgent:
         if isinstance(read, Failure):
             yield out.SafeError(failure=read)
             return
-        patience = Patience(total_s=self._total_s, wait_s=self._wait_s)
+        patience = Patience(total_s=self._total_s, wait_s=self._wait_s, desk=desk)
         answer = await self._ask(encode_json({**self._fields, "messages": messages(request, read)}), patience)
         completion = Completion()
         try:

@@ -97,7 +97,7 @@ class WebhookAgent:
         """
         contents = await self._contents(request, desk) if self._files_mode is FilesMode.INLINE else ()
         body = encode_json(request_document(request, contents))
-        patience = Patience(total_s=self._total_s, wait_s=self._wait_s)
+        patience = Patience(total_s=self._total_s, wait_s=self._wait_s, desk=desk)
         answer = await self._connection.post(body, patience, headers=self._signature(request.id, body))
         try:
             notes = 0

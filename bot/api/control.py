@@ -18,6 +18,7 @@ log = get_logger(__name__)
 Verb = Callable[..., Awaitable[str]]
 _LINE_BYTES = 65_536
 _WAIT_S = 10.0
+_PING = "ping"
 
 
 async def serve(path: Path, verbs: Mapping[str, Verb]) -> None:
@@ -67,7 +68,10 @@ async def _answer(line: bytes, verbs: Mapping[str, Verb]) -> dict[str, str]:
         asked = None
     if not isinstance(asked, dict) or not all(isinstance(value, str) for value in asked.values()):
         return {"error": "that is no question"}
-    verb = verbs.get(asked.pop("verb", ""))
+    name = asked.pop("verb", "")
+    if name == _PING:
+        return {"result": ""}
+    verb = verbs.get(name)
     if verb is None:
         return {"error": "the running daemon can't do that; restart it with its present configuration"}
     try:
@@ -81,11 +85,11 @@ async def _answer(line: bytes, verbs: Mapping[str, Verb]) -> dict[str, str]:
 async def answers(path: Path) -> bool:
     """Whether a daemon runs there."""
     try:
-        async with asyncio.timeout(_WAIT_S):
-            _, writer = await asyncio.open_unix_connection(path)
+        await _converse(path, {"verb": _PING})
     except OSError:
         return False
-    writer.close()
+    except ValueError:  # something is there that says nothing: a daemon that ends, say
+        return True
     return True
 
 
@@ -96,16 +100,27 @@ async def ask(path: Path, verb: str, **words: str) -> str:
         ConfigError: no daemon runs there, or it refused; the text says the mend.
     """
     try:
-        async with asyncio.timeout(_WAIT_S):
-            reader, writer = await asyncio.open_unix_connection(path, limit=_LINE_BYTES)
-            try:
-                writer.write(json.dumps({"verb": verb, **words}).encode() + b"\n")
-                await writer.drain()
-                answer = json.loads(await reader.readline())
-            finally:
-                writer.close()
+        answer = await _converse(path, {"verb": verb, **words})
     except (OSError, ValueError):
         raise ConfigError("no daemon answers. Start it first: discreet run") from None
     if "error" in answer:
         raise ConfigError(str(answer["error"]))
     return str(answer["result"])
+
+
+async def _converse(path: Path, question: Mapping[str, str]) -> dict[str, str]:
+    """One question and its answer.
+
+    Raises:
+        OSError: nobody is there, or nobody answers in time.
+        ValueError: what comes is no answer.
+    """
+    async with asyncio.timeout(_WAIT_S):
+        reader, writer = await asyncio.open_unix_connection(path, limit=_LINE_BYTES)
+        try:
+            writer.write(json.dumps(question).encode() + b"\n")
+            await writer.drain()
+            answer: dict[str, str] = json.loads(await reader.readline())
+        finally:
+            writer.close()
+    return answer

@@ -280,6 +280,9 @@ def login(
             help="Replace an identity of the account that another client made; its verifications are lost.",
         ),
     ] = False,
+    allow_plain_http: Annotated[
+        bool, typer.Option("--allow-plain-http", help="Log in over http, where nobody can read along on the way.")
+    ] = False,
 ) -> None:
     """Log an account in and keep its device under data_dir.
 
@@ -296,6 +299,7 @@ def login(
         password_stdin=password_stdin,
         device_name=device_name,
         reset_cross_signing=reset_cross_signing,
+        allow_plain_http=allow_plain_http,
     )
 
 

@@ -37,17 +37,20 @@ def log_in(
     password_stdin: bool,
     device_name: str,
     reset_cross_signing: bool,
+    allow_plain_http: bool,
 ) -> None:
     """Log an account in and say what comes next.
 
     Args:
         path: of the configuration; it need not list the account yet.
         user: id of the account; None: the one that is configured, else it is asked for.
-        homeserver: its address or the name of its server; None: as configured, else the server of the id tells it.
+        homeserver: its address or the name of its server; None: as configured, else that of the last
+            login, else the server of the id tells it.
         token: a token is asked for, not a password.
         password_stdin: the password comes on the standard input.
         device_name: how other people see the device.
         reset_cross_signing: replace a cross-signing identity that is not Discreet's.
+        allow_plain_http: also to another machine than this one, as the configuration may say, too.
 
     Raises:
         ConfigError: something that is needed was not said.
@@ -64,25 +67,32 @@ def log_in(
         terminal.note(f"The address of the homeserver. Leave it empty if {user_id.partition(':')[2]} tells it itself.")
         homeserver = typer.prompt("Homeserver", default="", show_default=False, err=True)
     homeserver = (homeserver or "").strip() or None
-    password, access_token = _credential(listed, user_id, token=token, password_stdin=password_stdin)
+    configured = _configured(listed) if not token and not password_stdin else None
+    by_token = token if configured is None else configured[1] is not None
+    allowed = allow_plain_http or (listed is not None and listed.allow_plain_http)
+
+    from bot.wiring import matrix_login, matrix_server
+
+    address = asyncio.run(
+        matrix_server(config, user_id, homeserver=homeserver, with_password=not by_token, allow_plain_http=allowed)
+    )
+    password, access_token = configured or _asked(user_id, token=token)
     terminal.warn_of(make_data_dir(config.data_dir))
-
-    from bot.wiring import matrix_login
-
     done = asyncio.run(
         matrix_login(
             config,
             user_id,
-            homeserver=homeserver,
+            homeserver=address,
             password=password,
             token=access_token,
             device_name=device_name,
             reset_cross_signing=reset_cross_signing,
+            allow_plain_http=allowed,
         )
     )
     terminal.good(f"Logged in: {done.user_id}, device {done.device_id}, on {done.homeserver}")
     _say_about(done)
-    _say_next(path, config, done, homeserver=done.homeserver if homeserver is not None else None)
+    _say_next(path, config, done, named=homeserver is not None, allowed=allow_plain_http)
 
 
 def show_login(path: Path, *, user: str | None) -> None:
@@ -157,15 +167,17 @@ def _user(config: Config, given: str | None, *, ask: bool) -> str:
         raise ConfigError(f"this is no Matrix user id. Write it whole, such as {_EXAMPLE}") from None
 
 
-def _credential(
-    listed: MatrixBot | None, user_id: str, *, token: bool, password_stdin: bool
-) -> tuple[str | None, str | None]:
-    """Password and token, one of them: the configured one, else the one that is typed or piped in."""
-    if listed is not None and not token and not password_stdin:
-        if listed.password is not None:
-            return listed.password.reveal(), None
-        if listed.access_token is not None:
-            return None, listed.access_token.reveal()
+def _configured(listed: MatrixBot | None) -> tuple[str | None, str | None] | None:
+    """Password and token, one of them, as the configuration has it; None: it has neither."""
+    if listed is not None and listed.password is not None:
+        return listed.password.reveal(), None
+    if listed is not None and listed.access_token is not None:
+        return None, listed.access_token.reveal()
+    return None
+
+
+def _asked(user_id: str, *, token: bool) -> tuple[str | None, str | None]:
+    """The same, typed or piped in."""
     what = f"Access token of {user_id}" if token else f"Password of {user_id}"
     if sys.stdin.isatty():
         typed = typer.prompt(f"{what} (it is not shown)", hide_input=True, err=True)
@@ -192,15 +204,28 @@ def _say_about(login: MatrixLogin) -> None:
         terminal.mend(note)
 
 
-def _say_next(path: Path, config: Config, done: MatrixLogin, *, homeserver: str | None) -> None:
+def _say_next(path: Path, config: Config, done: MatrixLogin, *, named: bool, allowed: bool) -> None:
+    """What comes next.
+
+    Args:
+        path: of the configuration.
+        config: what stands there.
+        done: the login.
+        named: the address of the homeserver was said.
+        allowed: plain http was.
+    """
     at = "" if path == Path("config.yaml") else f" --config {path}"
     steps: list[tuple[str, ...]] = []
     listed = _listed(config).get(done.user_id)
-    address = () if homeserver is None else (f"    homeserver: {json.dumps(homeserver)}",)
+    lines = []
+    if named and (listed is None or listed.homeserver is None):
+        lines.append(f"    homeserver: {json.dumps(done.homeserver)}")
+    if allowed and (listed is None or not listed.allow_plain_http):
+        lines.append("    allow_plain_http: true")
     if listed is None:
-        steps.append((f"Add to {path}:", "matrix:", f"  - user_id: {json.dumps(done.user_id)}", *address))
-    elif listed.homeserver is None and address:
-        steps.append((f"Add to {path} below user_id, else the next login must be told again:", *address))
+        steps.append((f"Add to {path}:", "matrix:", f"  - user_id: {json.dumps(done.user_id)}", *lines))
+    elif lines:
+        steps.append((f"Add to {path} below user_id:", *lines))
     steps += _policy_steps(config, done.user_id)
     steps.append((f"discreet run{at}",))
     steps.append(
@@ -247,10 +272,8 @@ def _policy_steps(config: Config, user_id: str) -> list[tuple[str, ...]]:
 
 def _say_check(check: MatrixCheck) -> None:
     line = f"{_clean(check.name)}: {_clean(check.detail)}"
-    if check.ok:
-        terminal.say(f"ok    {line}")
-    else:
-        terminal.say(f"warn  {line}")
+    sign = "warn" if not check.ok else "info" if check.told else "ok"
+    terminal.say(f"{sign:6}{line}")
     if check.mend is not None:
         terminal.say(f"      mend: {_clean(check.mend)}")
 

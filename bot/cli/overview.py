@@ -32,7 +32,8 @@ def overview(path: Path, *, as_json: bool) -> None:
     """Print every channel that the bot has seen."""
     config = read_config(path)
     policy = load_policy(config.policy)
-    rows = [_row(policy, seen) for seen in read(config, lambda reader: reader.overview.channels())]
+    names: dict[str, str] = {}  # for people who have none yet
+    rows = [_row(policy, seen, names) for seen in read(config, lambda reader: reader.overview.channels())]
     if as_json:
         for row in rows:
             print(json.dumps(_facts(row), ensure_ascii=False))
@@ -44,24 +45,35 @@ def overview(path: Path, *, as_json: bool) -> None:
     _paste(rows)
 
 
-def _row(policy: Policy, seen: SeenChannel) -> _Row:
+def _row(policy: Policy, seen: SeenChannel, names: dict[str, str]) -> _Row:
     chat = Chat(seen.chat)
     place = seen.destination
-    # On Telegram a one-to-one chat has the id of its person.
-    person = f"telegram:{place.channel}" if chat is Chat.DIRECT and place.platform == "telegram" else None
+    person = seen.person if chat is Chat.DIRECT else None
     audience = audience_of(policy, place, chat=chat, person=person)
     lines: tuple[str, ...] = ()
     if chat is Chat.GROUP:
         listed = place in policy.channels or place.room in policy.channels
-        lines = () if listed else (f"  {place.room}:", "    audience: external # or internal: only your own people")
+        lines = (
+            ()
+            if listed
+            else (f"  {_key(str(place.room))}:", "    audience: external # or internal: only your own people")
+        )
     elif chat is Chat.DIRECT and person is not None:
         listed = policy.person(person) is not None
+        name = names.setdefault(person, f"somebody{len(names) + 1 if names else ''}") if not listed else ""
         lines = (
-            () if listed else ("  somebody: # an id of your choice", f"    accounts: [{person}]", "    access: allow")
+            ()
+            if listed
+            else (f"  {name}: # an id of your choice", f"    accounts: [{_key(person)}]", "    access: allow")
         )
     else:
         listed, lines = True, ()
     return _Row(seen=seen, audience=audience, listed=listed, lines=lines)
+
+
+def _key(text: str) -> str:
+    """A value as it stands in a policy; ids of Matrix hold characters that mean something to YAML."""
+    return json.dumps(text, ensure_ascii=False) if text.startswith("matrix:") else text
 
 
 def _facts(row: _Row) -> dict[str, object]:

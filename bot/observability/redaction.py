@@ -38,6 +38,7 @@ _SHAPES: Final = (
     (re.compile(rf"(?P<keep>\b(?:{_NAMES}){_SETS}){_REST}", re.IGNORECASE), rf"\g<keep>{HIDDEN}"),
     # one-time links
     (re.compile(rf"(?P<keep>[?&](?:token|invite|code|key|ticket)=){_REST}", re.IGNORECASE), rf"\g<keep>{HIDDEN}"),
+    (re.compile(r"(?P<keep>/[fm]/)[A-Za-z0-9_-]{43}(?![A-Za-z0-9_-])"), rf"\g<keep>{HIDDEN}"),
     (re.compile(r"\bwhsec_[A-Za-z0-9+/=_-]+"), HIDDEN),
     # Matrix: access, registration and refresh tokens of Synapse, tokens of its authentication service
     (re.compile(r"\bsy[trl]_[A-Za-z0-9_=-]{6,}"), HIDDEN),

@@ -1,6 +1,8 @@
 """What the gateway needs of an agent. It is untrusted: it can answer, not choose where the answer goes."""
 
+import asyncio
 from collections.abc import AsyncGenerator
+from contextlib import AbstractContextManager
 from typing import Protocol
 
 from bot.model.output import Output
@@ -17,6 +19,15 @@ class Desk(Protocol):
         Raises:
             ChannelError: it can't be had (gone, too large, the platform is away).
         """
+        ...
+
+    @property
+    def rested_s(self) -> float:
+        """Seconds for which the run has rested so far, because a person was asked."""
+        ...
+
+    def timed(self, limit: asyncio.Timeout) -> AbstractContextManager[None]:
+        """A limit of the agent's own time; it stands still while a person is asked."""
         ...
 
     async def ask(self, asking: Asking) -> Conclusion:

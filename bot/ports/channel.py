@@ -59,9 +59,9 @@ class Channel(Protocol):
 
     @property
     def state(self) -> str:
-        """How taking events in goes, for health checks: ``starting`` or ``ok``; anything else is what stands in the way.
+        """How taking events in goes, for health checks: ``starting``, ``ok``, or what stands in the way.
 
-        Such as ``unreachable``, ``store``, ``conflict`` or ``logged_out``; the channel goes on trying by itself.
+        That is ``unreachable``, ``store``, ``conflict`` or ``logged_out``; the channel goes on trying by itself.
         """
         ...
 

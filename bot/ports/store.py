@@ -276,12 +276,21 @@ class Outbox(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SeenChannel:
-    """A channel that the bot has seen: for ``discreet channels``."""
+    """A channel that the bot has seen: for ``discreet channels``.
+
+    Attributes:
+        destination: where.
+        chat: what kind of place it was at the last event.
+        decisions: how many messages, edits and taps of others had which outcome.
+        last_at: when the last event was decided, of whatever kind.
+        person: in a one-to-one chat the account of the other side, where it is known.
+    """
 
     destination: Destination
     chat: str
     decisions: dict[str, int]
     last_at: datetime
+    person: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

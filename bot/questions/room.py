@@ -37,7 +37,7 @@ from bot.ports.questions import Confirm, Gone, Kept, Lost, NotYours, Opened, Out
 from bot.ports.store import NewPart
 from bot.questions.answerers import may_answer
 from bot.questions.links import Links, digest
-from bot.questions.showing import Showing
+from bot.questions.showing import Showing, masked
 from bot.questions.states import after
 from forms.field import Form
 from forms.presentation import CONFIRM, Cancelled, Changed, Complete, tapped
@@ -130,6 +130,7 @@ class QuestionRoom:
             AskError: it can't be asked; the text says why, for the agent.
         """
         form = _form(asking)
+        self._check_people(asking)
         now = self._clock()
         question = Question(
             id=uuid.uuid4().hex,
@@ -150,6 +151,8 @@ class QuestionRoom:
             asked_at=now,
             expires_at=now + timedelta(seconds=asking.ttl_s),
         )
+        if masked(question) and to.destination.platform != "web" and self._links.page(question.id) is None:
+            raise AskError("no_form", "a masked field is filled in on a page, and no pages are served here")
         shown = self._showing.open(question, self._channels[to.destination.account], to=to, today=self._today(question))
         parts = self._cleared(question, shown, audience)
         if not parts or len(parts) < len(shown):
@@ -157,9 +160,16 @@ class QuestionRoom:
         kept, waiting = await self._store.put(question, parts, token=digest(self._links.token(question.id)), now=now)
         self._on_the_way.update({one.id: kept.id for one in waiting})
         self._dispatcher.enqueue(waiting)
-        if kept.schema and (kept.text, kept.schema) != (question.text, question.schema):
+        asked_before = (kept.text, kept.schema, kept.who, kept.important)
+        if kept.schema and asked_before != (question.text, question.schema, question.who, question.important):
             raise AskError("key_used", "this key was used for another question")
         return kept
+
+    def _check_people(self, asking: Asking) -> None:
+        known = {person.id for person in self._policy().people.values()}
+        unknown = sorted(asking.who.people - known)
+        if unknown:
+            raise AskError("who", "people are named by their ids in the policy, and one of these is not there")
 
     async def wait(self, question_id: str) -> Conclusion | None:
         """Return how a question ended, when it has; None: there is none.

@@ -16,6 +16,7 @@ from bot.observability.systemd import READY, STOPPING, feed_watchdog, notify, wa
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel
 from bot.ports.store import OutboxState, Overview, Waiting
+from bot.questions.room import QuestionRoom
 from bot.runtime.gateway import Gateway
 from bot.runtime.gauges import measure
 from bot.runtime.inforce import Loaded, PolicyInForce, Refused
@@ -54,6 +55,7 @@ class Crew:
     agents: Sequence[Agent]
     gateway: Gateway
     worker: Worker
+    questions: QuestionRoom
     dispatcher: Dispatcher
     reports: Reports
     health: Health

@@ -1,6 +1,7 @@
 """What an agent may ask for while it works on one request (see :class:`bot.ports.agent.Desk`)."""
 
 import asyncio
+from contextlib import AbstractContextManager
 
 from bot.model.errors import AskError, ChannelError
 from bot.model.question import Asking, Conclusion, Question
@@ -53,6 +54,15 @@ class RequestDesk:
         if attachment.size is not None and attachment.size > self._limit_bytes:
             raise ChannelError("the file is too large")
         return await self._channel.fetch(attachment, limit_bytes=self._limit_bytes)
+
+    @property
+    def rested_s(self) -> float:
+        """Seconds for which the run has rested so far."""
+        return self._run.rested_s
+
+    def timed(self, limit: asyncio.Timeout) -> AbstractContextManager[None]:
+        """A limit that stands still while a person is asked."""
+        return self._run.timed(limit)
 
     def is_for(self, request_id: str, agent: str) -> bool:
         """Whether it is the desk of this agent for this request."""

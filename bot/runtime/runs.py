@@ -1,8 +1,8 @@
 """One request in the hands of its agent, until its end is being written."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -26,11 +26,12 @@ class Run:
         parked: it waits for a person, and its conversation goes on without it.
         over: its end is being written, too late to stop it.
         task: does it.
-        limit: of the agent's time.
+        limits: of the agent's time, each with the seconds that were left when it came to rest.
         desk: of the agent.
         attention: the signs that people see.
         asking: how many questions are open.
-        left_s: of the agent's time, while it rests.
+        rested_s: seconds that it has rested so far.
+        rests_since: when it came to rest.
     """
 
     work: Work
@@ -41,11 +42,12 @@ class Run:
     parked: asyncio.Event = field(default_factory=asyncio.Event)
     over: bool = False
     task: "asyncio.Task[None]" = field(init=False)
-    limit: asyncio.Timeout | None = None
+    limits: dict[asyncio.Timeout, float | None] = field(default_factory=dict)
     desk: "RequestDesk | None" = None
     attention: Attention | None = None
     asking: int = 0
-    left_s: float | None = None
+    rested_s: float = 0.0
+    rests_since: float = 0.0
 
     @asynccontextmanager
     async def waiting_for_a_person(self) -> AsyncIterator[None]:
@@ -73,12 +75,26 @@ class Run:
             self.held = False
             self.place.release()
 
+    @contextmanager
+    def timed(self, limit: asyncio.Timeout) -> Iterator[None]:
+        """A limit of the agent's time, which stands while a person is asked."""
+        self.limits[limit] = None
+        if self.asking:
+            self._stop_clock(limit)
+        try:
+            yield
+        finally:
+            del self.limits[limit]
+
+    def _stop_clock(self, limit: asyncio.Timeout) -> None:
+        when = limit.when()
+        self.limits[limit] = None if when is None else when - asyncio.get_running_loop().time()
+        limit.reschedule(None)
+
     async def _rest(self) -> None:
-        limit = self.limit
-        if limit is not None:
-            when = limit.when()
-            self.left_s = None if when is None else when - asyncio.get_running_loop().time()
-            limit.reschedule(None)
+        self.rests_since = asyncio.get_running_loop().time()
+        for limit in self.limits:
+            self._stop_clock(limit)
         if self.attention is not None:
             await self.attention.rest()
         self.leave_place()
@@ -86,7 +102,10 @@ class Run:
 
     async def _resume(self) -> None:
         await self.take_place()
-        if self.limit is not None and self.left_s is not None:
-            self.limit.reschedule(asyncio.get_running_loop().time() + self.left_s)
+        now = asyncio.get_running_loop().time()
+        self.rested_s += now - self.rests_since
+        for limit, left_s in self.limits.items():
+            if left_s is not None:
+                limit.reschedule(now + left_s)
         if self.attention is not None:
             self.attention.resume()

@@ -318,21 +318,22 @@ class Worker:
     ) -> Final | SafeError | Silence:
         """Hear the agent out, until it ends or its time is over."""
         try:
-            async with asyncio.timeout(self._longest_s) as run.limit:
-                async with contextlib.aclosing(agent.run(request, desk)) as outputs:
-                    async for output in outputs:
-                        match output:
-                            case Fragment(text=text):
-                                await stream.grow(text)
-                            case Progress(text=text):
-                                await self._say(Speech.PROGRESS, text, run.work, to)
-                            case Operational(text=text):
-                                await self._say(Speech.OPERATIONAL, text, run.work, to)
-                            case Final() | SafeError() | Silence():
-                                agent_run(agent.name, type(output).__name__.lower())
-                                return output
-                            case _:
-                                assert_never(output)
+            async with asyncio.timeout(self._longest_s) as limit:
+                with run.timed(limit):
+                    async with contextlib.aclosing(agent.run(request, desk)) as outputs:
+                        async for output in outputs:
+                            match output:
+                                case Fragment(text=text):
+                                    await stream.grow(text)
+                                case Progress(text=text):
+                                    await self._say(Speech.PROGRESS, text, run.work, to)
+                                case Operational(text=text):
+                                    await self._say(Speech.OPERATIONAL, text, run.work, to)
+                                case Final() | SafeError() | Silence():
+                                    agent_run(agent.name, type(output).__name__.lower())
+                                    return output
+                                case _:
+                                    assert_never(output)
         except TimeoutError:
             agent_run(agent.name, "timeout")
             return SafeError(failure=Failure.TIMEOUT)
@@ -348,7 +349,7 @@ class Worker:
             log.error("agent_crashed", agent=agent.name, request=request.id[:8], error=type(error).__name__)
             return SafeError(failure=Failure.UNAVAILABLE)
         finally:
-            run.limit = run.attention = None
+            run.attention = None
         return Silence()
 
     async def _request(

@@ -1,7 +1,8 @@
 """What operators look at (see :class:`bot.ports.store.Overview`)."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 
 from bot.ports.store import InboxState, Load, OutboxState, SeenChannel, Waiting
 from bot.storage import statements as sql
@@ -29,16 +30,23 @@ class SqlOverview:
         """See :meth:`bot.ports.store.Overview.channels`."""
         rows = await asyncio.to_thread(self._reader.read, sql.CHANNELS)
         seen: dict[tuple[str, str, str | None], SeenChannel] = {}
-        for account, channel, thread, chat, outcome, count, last_us in rows:
+        others: dict[tuple[str, str, str | None], tuple[datetime, str]] = {}  # the last to be heard, and when
+        for account, channel, thread, chat, outcome, person, count, last_us in rows:
             place = (account, channel, thread)
             last_at = from_us(last_us)
             known = seen.get(place)
             decisions = {} if known is None else known.decisions
-            decisions[outcome] = decisions.get(outcome, 0) + count
+            if count:
+                decisions[outcome] = decisions.get(outcome, 0) + count
+            if person is not None and others.get(place, (last_at, ""))[0] <= last_at:
+                others[place] = last_at, person
             if known is None or last_at >= known.last_at:
                 destination = destination_of(account, channel, thread)
                 seen[place] = SeenChannel(destination=destination, chat=chat, decisions=decisions, last_at=last_at)
-        return list(seen.values())
+        return [
+            replace(one, person=others[place][1]) if one.chat == "direct" and place in others else one
+            for place, one in seen.items()
+        ]
 
     async def unclear(self) -> list[Waiting]:
         """See :meth:`bot.ports.store.Overview.unclear`."""

@@ -9,6 +9,7 @@ from sqlalchemy import (
     Update,
     and_,
     bindparam,
+    case,
     delete,
     exists,
     func,
@@ -507,17 +508,25 @@ ADD_MOVE: Final = compiled(
 
 # overview
 
+_said = and_(  # by somebody else, to be read: no joins, topics, invites, and not what the bot said itself
+    decisions.c.kind.in_([fixed(kind) for kind in ("message", "edit", "tap", "undecryptable")]),
+    decisions.c.sender.is_distinct_from(decisions.c.account),
+)
+_other_side = case(  # in a one-to-one chat
+    (
+        and_(decisions.c.chat == fixed("direct"), decisions.c.sender.is_distinct_from(decisions.c.account)),
+        decisions.c.sender,
+    )
+)
+_place = (decisions.c.account, decisions.c.channel, decisions.c.thread, decisions.c.chat, decisions.c.outcome)
 CHANNELS: Final = compiled(
     select(
-        decisions.c.account,
-        decisions.c.channel,
-        decisions.c.thread,
-        decisions.c.chat,
-        decisions.c.outcome,
-        func.count(),
+        *_place,
+        _other_side,
+        func.sum(case((_said, literal_column("1")), else_=literal_column("0"))),
         func.max(decisions.c.decided_at),
     )
-    .group_by(decisions.c.account, decisions.c.channel, decisions.c.thread, decisions.c.chat, decisions.c.outcome)
+    .group_by(*_place, _other_side)
     .order_by(decisions.c.account, decisions.c.channel, decisions.c.thread),
 )
 COUNT_INBOX: Final = compiled(select(inbox.c.state, func.count()).group_by(inbox.c.state))

@@ -144,6 +144,7 @@ def assemble(
             agents=tuple(agents.values()),
             gateway=gateway,
             worker=worker,
+            questions=questions,
             dispatcher=dispatcher,
             reports=reports,
             health=Health() if health is None else health,

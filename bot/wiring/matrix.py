@@ -23,42 +23,69 @@ if TYPE_CHECKING:
     from bot.channels.matrix.entering import KnownDevice
 
 
+async def matrix_server(
+    config: Config, user_id: str, *, homeserver: str | None, with_password: bool, allow_plain_http: bool
+) -> str:
+    """The address of the homeserver of a login to come; looked for before anybody is asked for a secret.
+
+    Args:
+        config: says where things are kept.
+        user_id: the full id.
+        homeserver: address or name of the server; None: that of an earlier login, else the server of the user id
+            tells it.
+        with_password: the login will be by password.
+        allow_plain_http: also to another machine than this one.
+
+    Raises:
+        ConfigError: the daemon runs, which uses the same device.
+        ChannelError: there is no such server, or not now; the text says the mend.
+    """
+    from bot.channels.matrix.credentials import account_folder, read_credentials
+    from bot.channels.matrix.login import discover, look_for_server, refuse_open_way
+
+    if await answers(config.data_dir / CONTROL) and user_id in [bot.user_id for bot in config.matrix]:
+        raise ConfigError("the daemon runs and uses this device. Stop it, log in, and start it again")
+    known = await asyncio.to_thread(read_credentials, account_folder(config.data_dir, user_id))
+    if homeserver is None and known is not None:
+        homeserver = known.homeserver
+    address = await discover(user_id if homeserver is None else homeserver)
+    refuse_open_way(address, allow_plain_http=allow_plain_http)
+    await look_for_server(address, with_password=with_password)
+    return address
+
+
 async def matrix_login(
     config: Config,
     user_id: str,
     *,
-    homeserver: str | None,
+    homeserver: str,
     password: str | None,
     token: str | None,
     device_name: str,
     reset_cross_signing: bool,
+    allow_plain_http: bool,
 ) -> MatrixLogin:
     """Log an account in, keep the login and have its device signed. The device of an earlier login is kept.
 
     Args:
         config: says where things are kept.
         user_id: the full id.
-        homeserver: address or name of the server; None: the server of the user id tells it.
+        homeserver: its address.
         password: exactly one of this and ``token``.
         token: of a device that nobody else uses.
         device_name: what people see in the list of devices.
         reset_cross_signing: replace cross-signing keys that another client has made.
+        allow_plain_http: also to another machine than this one.
 
     Raises:
-        ConfigError: the daemon runs, which uses the same device.
         ChannelError: it can't be done; the text says the mend.
     """
-    from bot.channels.matrix.client import MatrixApi
     from bot.channels.matrix.credentials import account_folder, read_credentials
-    from bot.channels.matrix.crosssigning import Signed
-    from bot.channels.matrix.encryption import Encryption
-    from bot.channels.matrix.entering import log_in_and_keep, sign_device
+    from bot.channels.matrix.entering import take_device
 
-    if await answers(config.data_dir / CONTROL) and user_id in [bot.user_id for bot in config.matrix]:
-        raise ConfigError("the daemon runs and uses this device. Stop it, log in, and start it again")
     folder = account_folder(config.data_dir, user_id)
-    known = read_credentials(folder)
-    credentials = await log_in_and_keep(
+    known = await asyncio.to_thread(read_credentials, folder)
+    credentials, signed = await take_device(
         folder,
         user_id=user_id,
         homeserver=homeserver,
@@ -66,17 +93,10 @@ async def matrix_login(
         token=token,
         device_id=None if known is None or token is not None else known.device_id,
         device_name=device_name,
+        reset=reset_cross_signing,
+        allow_plain_http=allow_plain_http,
     )
-    api = MatrixApi(homeserver=credentials.homeserver, token=credentials.access_token.reveal())
-    try:
-        encryption = Encryption.open(user_id=user_id, device_id=credentials.device_id, folder=folder)
-        try:
-            signed = await sign_device(api, encryption, folder, password=password, reset=reset_cross_signing)
-        finally:
-            encryption.close()
-    finally:
-        await api.close()
-    return _login(credentials, signed=isinstance(signed, Signed), note=getattr(signed, "mend", None))
+    return _login(credentials, signed)
 
 
 async def matrix_whoami(config: Config, user_id: str | None) -> MatrixLogin:
@@ -85,11 +105,9 @@ async def matrix_whoami(config: Config, user_id: str | None) -> MatrixLogin:
     Raises:
         ChannelError: nobody is logged in, or the server says no or can't be reached; the text says the mend.
     """
-    from bot.channels.matrix.crosssigning import Signed
-
     async with _account(config, user_id) as (api, credentials, bot):
         _, signed = await _standing(api, credentials, config, bot)
-        return _login(credentials, signed=isinstance(signed, Signed), note=getattr(signed, "mend", None))
+        return _login(credentials, signed)
 
 
 async def matrix_setup(config: Config, user_id: str | None) -> Sequence[MatrixCheck]:
@@ -105,11 +123,18 @@ async def matrix_setup(config: Config, user_id: str | None) -> Sequence[MatrixCh
     async with _account(config, user_id) as (api, credentials, bot):
         checks.append(MatrixCheck(name="login", ok=True, detail=f"device {credentials.device_id}"))
         device, signed = await _standing(api, credentials, config, bot)
-        lost = isinstance(signed, Unsigned) and signed.why in (Why.DEVICE_MISSING, Why.DEVICE_DIFFERS)
-        mend = signed.mend if isinstance(signed, Unsigned) and lost else None
-        checks.append(MatrixCheck(name="keys", ok=not lost, detail=f"fingerprint {device.fingerprint}", mend=mend))
-        if isinstance(signed, Unsigned):
-            checks.append(MatrixCheck(name="cross-signing", ok=False, detail=signed.why.value, mend=signed.mend))
+        lost = (
+            signed if isinstance(signed, Unsigned) and signed.why in (Why.DEVICE_MISSING, Why.DEVICE_DIFFERS) else None
+        )
+        detail = f"fingerprint {device.fingerprint}" if lost is None else lost.cause
+        checks.append(
+            MatrixCheck(name="keys", ok=lost is None, detail=detail, mend=None if lost is None else lost.mend)
+        )
+        if lost is not None:
+            untold = "nobody can tell before the keys are in order"
+            checks.append(MatrixCheck(name="cross-signing", ok=False, detail=untold))
+        elif isinstance(signed, Unsigned):
+            checks.append(MatrixCheck(name="cross-signing", ok=False, detail=signed.cause, mend=signed.mend))
         else:
             checks.append(MatrixCheck(name="cross-signing", ok=True, detail="the device is signed by its account"))
         policy = _policy(config)
@@ -127,13 +152,15 @@ def _policy(config: Config) -> Policy | None:
     return None
 
 
-def _login(credentials: "Credentials", *, signed: bool, note: str | None) -> MatrixLogin:
+def _login(credentials: "Credentials", signed: "Signed | Unsigned") -> MatrixLogin:
+    from bot.channels.matrix.crosssigning import Unsigned
+
     return MatrixLogin(
         user_id=credentials.user_id,
         device_id=credentials.device_id,
         homeserver=credentials.homeserver,
-        signed=signed,
-        note=note,
+        signed=not isinstance(signed, Unsigned),
+        note=str(signed) if isinstance(signed, Unsigned) else None,
     )
 
 
@@ -142,12 +169,14 @@ async def _account(config: Config, user_id: str | None) -> AsyncIterator[tuple["
     """A kept login, confirmed by its server."""
     from bot.channels.matrix.client import CallError, MatrixApi
     from bot.channels.matrix.credentials import account_folder, read_credentials
-    from bot.channels.matrix.login import check
+    from bot.channels.matrix.login import check, refuse_open_way
 
     user_id = user_id or _only(config.matrix)
     credentials = await asyncio.to_thread(read_credentials, account_folder(config.data_dir, user_id))
     if credentials is None:
         raise ChannelError(f"{user_id} is not logged in. Log it in with: discreet matrix login")
+    allowed = any(bot.allow_plain_http for bot in config.matrix if bot.user_id == user_id)
+    refuse_open_way(credentials.homeserver, allow_plain_http=allowed)
     api = MatrixApi(homeserver=credentials.homeserver, token=credentials.access_token.reveal())
     try:
         try:

@@ -225,3 +225,27 @@ async def test_a_conversation_goes_on_while_somebody_is_asked_and_stop_takes_the
         await gateway.settled()
         states = [q.state for q in await gateway.store.questions.pending()]
         assert len(states) == 1, "ann's is still open"
+
+
+MASKED = {"type": "object", "properties": {"pin": {"type": "string", "writeOnly": True}}, "required": ["pin"]}
+
+
+@rule("FORM-1", "FORM-10")
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"schema": MASKED}, "no_form"),
+        ({"who": Who(kind=Answerer.PEOPLE, people=frozenset({"nobody"}))}, "who"),
+        ({"who": Who(kind=Answerer.PEOPLE)}, "who"),
+        ({"ttl_s": 5}, "ttl"),
+        ({"text": " "}, "text"),
+    ],
+)
+async def test_what_nobody_could_answer_is_not_asked(api, tmp_path, wrong, code):
+    agent = AskingAgent(**wrong)
+    async with asking(tmp_path, api, agent) as gateway:
+        request(api)
+        await until(lambda: agent.errors)
+        await gateway.settled()
+    assert agent.errors[0].code == code
+    assert len(api.texts(GROUP)) == 1, "only the safe error"

@@ -17,6 +17,7 @@ from bot.channels.telegram.limits import Limits
 from bot.config.secret import Secret
 from bot.model.output import Final
 from bot.model.question import Way
+from bot.questions.links import Links
 from tests.acceptance.test_chat_run import POLICY as CHAT_POLICY
 from tests.acceptance.test_chat_run import answer_to, daemon, entered
 from tests.acceptance.test_questions import CHANNEL, RELEASE, request, tap, until
@@ -69,17 +70,22 @@ class Api:
         return document
 
 
+PAGES = Links(bytes(32), "https://forms.example.org")
+
+
 @asynccontextmanager
 async def interface(tmp_path, api, *, ask=True):
     """A gateway with the interface on a free port; Bob has asked for something, and the agent works on it."""
     agent, idle = Working(), Working(name="idle")
     port = asyncio.get_running_loop().create_future()
-    async with running(tmp_path, api=api, agent=agent, further=[idle], limits=OPEN, policy=POLICY) as gateway:
+    async with running(
+        tmp_path, api=api, agent=agent, further=[idle], limits=OPEN, policy=POLICY, links=PAGES
+    ) as gateway:
         worker = gateway.daemon.crew.worker
         service = asyncio.create_task(
             serve(
                 worker,
-                worker._questions,
+                gateway.daemon.crew.questions,
                 host="127.0.0.1",
                 port=0,
                 keys={"main": Secret(KEY), "idle": Secret(OTHER_KEY)},
@@ -147,7 +153,7 @@ async def test_a_refused_attempt_is_shown_to_the_agent_as_fields_and_codes(api, 
 async def test_a_masked_value_is_given_once(api, tmp_path):
     async with interface(tmp_path, api) as agent:
         _, question = await agent.ask(schema=SECRET, question="PIN?")
-        room = agent.gateway.daemon.crew.worker._questions
+        room = agent.gateway.daemon.crew.questions
         values = {"pin": "SYNTHETIC-pin", "note": "n"}
         await room.submit(room._links.token(question["id"]), values, by=None, way=Way.FORM)
         assert (await agent.look(question))["answer"] == values
@@ -159,7 +165,7 @@ async def test_an_agent_that_goes_away_before_it_has_the_masked_answer_gets_it_l
     async with interface(tmp_path, api) as agent:
         _, question = await agent.ask(schema=SECRET, question="PIN?")
         gone = asyncio.create_task(agent.look(question))
-        room = agent.gateway.daemon.crew.worker._questions
+        room = agent.gateway.daemon.crew.questions
         await until(lambda: len(room._waiting.get(question["id"], ())) == 2)  # the run rests, and a call waits
         gone.cancel()
         await asyncio.gather(gone, return_exceptions=True)

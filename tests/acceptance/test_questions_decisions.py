@@ -112,15 +112,17 @@ async def test_the_page_can_read_what_was_answered_and_the_same_again_is_taken_a
     async with asking(tmp_path, api, agent, links=PAGES) as gateway:
         card = await asked(api, gateway)
         token = next(b["url"] for row in keyboard(api, card) for b in row if "url" in b).rsplit("/", 1)[1]
-        room = gateway.daemon.crew.gateway._questions
+        room = gateway.daemon.crew.questions
         assert await room.closed(token) is None
         assert await room.closed("x" * 43) is None
         await room.submit(token, {"channel": "beta"}, by=None, way=Way.FORM)
         await until(lambda: agent.conclusions)
         await gateway.settled()
     async with asking(tmp_path, api, agent, links=PAGES) as gateway:
-        room = gateway.daemon.crew.gateway._questions
+        room = gateway.daemon.crew.questions
         question = await room.closed(token)
         assert (question.answer, [field.name for field in question.form.fields]) == ({"channel": "beta"}, ["channel"])
         assert isinstance(await room.submit(token, {"channel": "beta"}, by=None, way=Way.FORM), Taken)
         assert isinstance(await room.submit(token, {"channel": "stable"}, by=None, way=Way.FORM), Lost)
+        assert await gateway.store.questions.sweep(now=question.closed_at, contents_before=question.expires_at) == 1
+        assert isinstance(await room.submit(token, {}, by=None, way=Way.FORM), Lost)  # nobody knows any more

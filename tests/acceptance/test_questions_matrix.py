@@ -445,7 +445,7 @@ async def test_the_form_behind_the_link_closes_the_card(desk, room):
     async with desk.running(agent=agent, links=PAGES) as gateway:
         there = await ask(desk, gateway, room)
         token = there.card["content"]["body"].split("https://forms.example.org/f/")[1].split()[0].rstrip(")>")
-        questions = gateway.daemon.crew.gateway._questions
+        questions = gateway.daemon.crew.questions
         assert isinstance(await questions.submit(token, ANSWER, by=None, way=Way.FORM), Taken)
         assert (await ended(agent)).way is Way.FORM
         await desk.bob.until(lambda: "ended: answered" in desk.bob.texts(room, desk.bot))
@@ -464,7 +464,7 @@ async def test_what_is_masked_is_asked_by_form_only(desk, room):
         assert "delete your message" in (await there.texts())[-1]
         assert agent.conclusions == []
         token = there.card["content"]["body"].split("https://forms.example.org/f/")[1].split()[0].rstrip(")>")
-        questions = gateway.daemon.crew.gateway._questions
+        questions = gateway.daemon.crew.questions
         await questions.submit(token, {"user": "bob", "password": SECRET}, by=None, way=Way.FORM)
         assert (await ended(agent)).answer == {"user": "bob", "password": SECRET}
         await gateway.settled()

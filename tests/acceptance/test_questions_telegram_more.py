@@ -51,7 +51,7 @@ async def at(tmp_path, api, agent, clock):
 
 def room(gateway):
     """The room of questions, as the pages have it."""
-    return gateway.daemon.crew.gateway._questions
+    return gateway.daemon.crew.questions
 
 
 async def asked(api, gateway, chat=GROUP):
@@ -411,7 +411,7 @@ async def test_what_is_masked_is_asked_by_form_only_and_is_nowhere_in_clear(api,
 @rule("FORM-10")
 async def test_a_secret_that_is_typed_into_the_chat_is_not_taken(api, tmp_path):
     agent = AskingAgent(text="Log in?", schema=MASKED)
-    async with asking(tmp_path, api, agent) as gateway:
+    async with asking(tmp_path, api, agent, links=PAGES) as gateway:
         card = await asked(api, gateway)
         words = f"User: bob\nPassword: {SECRET}"
         before = len(api.texts(GROUP))
@@ -614,7 +614,7 @@ async def test_a_question_that_ends_while_its_card_is_on_the_way_is_closed_when_
         request(api)
         await fault.reached()
         (question,) = await gateway.store.questions.pending()
-        assert await gateway.daemon.crew.gateway._questions.cancel(question.id)
+        assert await gateway.daemon.crew.questions.cancel(question.id)
         fault.release()
         await until(lambda: api.sent(GROUP) and not keyboard(api, api.sent(GROUP)[0]))
         await until(lambda: agent.conclusions)

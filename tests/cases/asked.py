@@ -114,7 +114,7 @@ class Scene:
     @property
     def room(self) -> QuestionRoom:
         """Where the questions are."""
-        room = self.gateway.daemon.crew.gateway._questions
+        room = self.gateway.daemon.crew.questions
         assert room is not None
         return room
 

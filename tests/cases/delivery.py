@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.cases import incoming, matrix_delivery, matrix_verdict, queueing, tapping
+from tests.cases.matrix_played import Played as MatrixPlayed
 from tests.cases.outgoing import Played, interrupt, play
 from tests.cases.result import NotRun, check
 from tests.cases.script import in_parts, replies_of, sends_of
@@ -37,7 +38,7 @@ async def sequence(case: dict[str, Any], folder: Path) -> None:
 
 
 async def _on_matrix(given: dict[str, Any], end_state: str, folder: Path) -> None:
-    def verdict(played: matrix_delivery.Played) -> None:
+    def verdict(played: MatrixPlayed) -> None:
         matrix_verdict.judge(played, end_state, given.get("limit", {}))
 
     await matrix_delivery.run(given, folder, verdict)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 from tests.cases.ledger import Row, result_of
-from tests.cases.matrix_delivery import ELSEWHERE, Played, Sent
+from tests.cases.matrix_played import ELSEWHERE, Played, Sent
 from tests.cases.matrix_script import Reply, Send
 from tests.cases.result import Failed, NotRun, check
 from tests.cases.verdict import _one_character

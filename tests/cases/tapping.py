@@ -58,6 +58,7 @@ async def _decided(steps: list[dict[str, Any]], folder: Path) -> None:
             (button,) = [one for one in question.taps if one["text"] == chosen]
             card = question.shown[-1]["message_id"]
             desk.api.faults.extend(place_replies(replies, []))
+            desk.gateway.channel._sender._call_s = 2.0
             since = len(desk.api.calls)
             await desk.tap(question, button["callback_data"])
             check(all(one.fault is not None and one.fault.taken is not None for one in replies), "what is refused")

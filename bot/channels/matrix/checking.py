@@ -101,11 +101,14 @@ def _invite(room: Room, event: Any, user_id: str, policy: Policy) -> MatrixCheck
 
 def _way_in(policy: Policy, settings: ChannelPolicy, person: Person | None, account: str, chat: Chat) -> str | None:
     """What would have the bot follow such an invite; None where the file says that it must not."""
-    if settings.access is Access.DENY or (person is not None and person.access is Access.DENY):
+    denied = settings.access is Access.DENY or (person is not None and person.access is Access.DENY)
+    if denied or account in policy.bots:
         return None
     if chat is Chat.DIRECT:
         who = f"people, with accounts: [{json.dumps(account)}]" if person is None else f"people.{person.id}"
-        return f"if it is to follow, write access: allow under {who}, or direct: {{strangers: allow}}; then invite again"
+        return (
+            f"if it is to follow, write access: allow under {who}, or direct: {{strangers: allow}}; then invite again"
+        )
     who = "the person to operators or invites.by" if person is None else f"{person.id} to operators or invites.by"
-    listed = "" if settings.access is Access.ALLOW else ", or the room to channels"
-    return f"if it is to follow, add {who}{listed}; then invite again"
+    listing = settings.access is Access.UNKNOWN and policy.invites.listed_rooms
+    return f"if it is to follow, add {who}{', or the room to channels' if listing else ''}; then invite again"

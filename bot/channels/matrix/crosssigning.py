@@ -73,32 +73,36 @@ class Why(Enum):
     NOT_SIGNED = "not_signed"
 
 
-_MENDS: Final[Mapping[Why, str]] = {
-    Why.NO_KEYS: "the account has no cross-signing keys; run `discreet matrix login`",
+_MENDS: Final[Mapping[Why, tuple[str, str]]] = {
+    Why.NO_KEYS: ("the account has no cross-signing keys", "run `discreet matrix login`"),
     Why.FOREIGN_KEYS: (
-        "another client has set up cross-signing for this account; verify this device from there, "
-        f"or, to replace those keys, {_RESET}"
+        "another client has set up cross-signing for this account",
+        f"verify this device from there, or, to replace those keys, {_RESET}",
     ),
-    Why.BROKEN_KEYS: f"the account's cross-signing keys do not fit each other; {_RESET}",
+    Why.BROKEN_KEYS: ("the account's cross-signing keys do not fit each other", _RESET),
     Why.PASSWORD_NEEDED: (
-        "the homeserver wants the account's password for new cross-signing keys; "
-        "run `discreet matrix login` with the password"
+        "the homeserver wants the account's password for new cross-signing keys",
+        "run `discreet matrix login` with the password",
     ),
-    Why.PASSWORD_WRONG: "the homeserver does not accept the password; run `discreet matrix login` with the right one",
+    Why.PASSWORD_WRONG: (
+        "the homeserver does not accept the password",
+        "run `discreet matrix login` with the right one",
+    ),
     Why.ELSEWHERE: (
-        "the homeserver wants new cross-signing keys to be allowed on its account page; "
-        "allow it there, then run `discreet matrix login`"
+        "the homeserver wants new cross-signing keys to be allowed on its account page",
+        "allow it there, then run `discreet matrix login`",
     ),
     Why.DEVICE_MISSING: (
-        "the homeserver does not have the device's keys, so nobody can write to it; start Discreet anew, "
-        "or run `discreet matrix login`"
+        "the homeserver does not have the device's keys, so nobody can write to it",
+        "start Discreet anew, or run `discreet matrix login`",
     ),
     Why.DEVICE_DIFFERS: (
-        "the homeserver has other keys for this device than the store here; "
-        "stop Discreet and run `discreet matrix login`, which takes a new device"
+        "the homeserver has other keys for this device than its folder",
+        "stop Discreet and run `discreet matrix login`, which takes a new device",
     ),
-    Why.NOT_SIGNED: "the device is not signed by its account; run `discreet matrix login`",
+    Why.NOT_SIGNED: ("the device is not signed by its account", "run `discreet matrix login`"),
 }
+"""What is wrong, and what an admin can do."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -125,9 +129,17 @@ class Unsigned:
     why: Why
 
     @property
+    def cause(self) -> str:
+        """What is wrong, as a sentence without a full stop."""
+        return _MENDS[self.why][0]
+
+    @property
     def mend(self) -> str:
-        """What an admin can do, as a sentence without a full stop."""
-        return _MENDS[self.why]
+        """What an admin can do, likewise."""
+        return _MENDS[self.why][1]
+
+    def __str__(self) -> str:
+        return f"{self.cause}; {self.mend}"
 
 
 class CrossSigning:

@@ -7,7 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from bot.channels.matrix.client import CallError, MatrixApi, NewSession, RefusedError, new_session
-from bot.channels.matrix.credentials import Credentials, read_credentials, read_private, write_credentials, write_private
+from bot.channels.matrix.credentials import (
+    Credentials,
+    read_credentials,
+    read_private,
+    write_credentials,
+    write_private,
+)
 from bot.channels.matrix.crosssigning import CrossSigning, Device, Signed, Unsigned, Why
 from bot.channels.matrix.encryption import Encryption
 from bot.channels.matrix.login import discover, log_in, log_out
@@ -142,7 +148,7 @@ async def _sign(
     finally:
         await api.close()
     if isinstance(signed, Unsigned) and signed.why is Why.DEVICE_DIFFERS:
-        raise KeysLostError(signed.mend)
+        raise KeysLostError(str(signed))
     return signed
 
 

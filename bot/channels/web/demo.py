@@ -51,6 +51,13 @@ THINGS_TO_TRY = (
         text="@desk status",
     ),
     Try(
+        title="Be asked back",
+        hint="The desk asks with a form: fill in the card, or reply with lines such as version: 1.2.3.",
+        room="customer",
+        person="carla",
+        text="@desk release",
+    ),
+    Try(
         title="Let it break",
         hint="The agent crashes. The customer reads one plain sentence; operators get a report; nobody sees the error.",
         room="customer",

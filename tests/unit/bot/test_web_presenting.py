@@ -21,10 +21,11 @@ from tests.browser.questions import SCHEMAS
 
 PLACE = Destination(platform="web", workspace="demo", channel="customers")
 TO = Reply(destination=PLACE, message="m1")
+TODAY = date(2026, 7, 1)
 
 
 def present(speech, answer, *, to):
-    return presenting.present(speech, answer, to=to, today=date(2026, 7, 1))
+    return presenting.present(speech, answer, to=to, today=TODAY)
 
 
 def asks(name, **more):
@@ -158,6 +159,13 @@ def test_the_fields_of_a_question_reach_the_page_and_nothing_else_of_its_schema(
     assert card["form"]["fixed"] == [["Terms", "2026-01"]]
     for word in (b"properties", b"oneOf", b"format", b'"speed"', b"minimum"):
         assert word not in part.payload
+
+
+def test_options_that_buttons_tell_by_number_have_those_numbers_in_the_fields():
+    long = "Keep the current provider until the end of March"
+    form = form_of(read_form({"type": "object", "properties": {"plan": {"enum": [long, None]}}}), Locale(), today=TODAY)
+    assert (form["fields"][0]["numbered"], form["fields"][0]["options"]) == (True, [["0", f"1. {long}"], ["1", ""]])
+    assert not any(field["numbered"] for field in asks("delivery")[1]["form"]["fields"])
 
 
 def test_everything_in_the_fields_is_read_by_the_check():

@@ -152,6 +152,7 @@ def test_an_object_without_fields_is_a_confirmation():
         ({"anyOf": [{"enum": ["a", "b"]}, {"enum": ["b", "c"]}]}, [("a", "a"), ("b", "b"), ("c", "c")]),
         ({"anyOf": [{"anyOf": [{"const": "a"}]}, {"type": "null"}]}, [("a", "a"), (None, "")]),
         ({"anyOf": [{"anyOf": [{"enum": ["a", None]}]}, {"type": "null"}]}, [("a", "a"), (None, "")]),
+        ({"enum": ["a", "b"], "oneOf": [{"type": "null"}, {}]}, [("a", "a"), ("b", "b")]),
         ({"type": "string", "nullable": True, "enum": ["a", None]}, [("a", "a"), (None, "")]),
         ({"type": "integer", "enum": [1, 2], "minimum": 1, "format": "int32"}, [(1, "1"), (2, "2")]),
         ({"type": "string", "enum": ["ab"], "minLength": 2, "pattern": "b$"}, [("ab", "ab")]),
