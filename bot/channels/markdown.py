@@ -90,6 +90,9 @@ def _bounded(line: str, limit: int) -> list[str]:
     start = 0
     while len(line) - start > limit:
         end = line.rfind(" ", start + limit // 2, start + limit) + 1 or start + limit
+        slashes = len(line[start:end]) - len(line[start:end].rstrip("\\"))
+        if slashes % 2 and end - start > 1:
+            end -= 1  # an escape stays whole
         pieces.append(line[start:end])
         start = end
     return [*pieces, line[start:]]

@@ -68,7 +68,7 @@ def request(api, *, chat=GROUP, sender=BOB):
 
 def tap(api, card, button, *, sender):
     """Somebody taps a button, if the message shows it, else the one that it showed."""
-    old = {b["text"]: b["callback_data"] for row in card["reply_markup"]["inline_keyboard"] for b in row}
+    old = {b["text"]: b.get("callback_data") for row in card["reply_markup"]["inline_keyboard"] for b in row}
     where = {"chat": GROUP, "sender": sender, "message_id": card["message_id"]}
     try:
         return api.press(**where, button=button)

@@ -283,7 +283,7 @@ class Intake:
             found = ChannelError("the homeserver does not accept the access token (401). Run `discreet matrix login`")
         if found is not None:
             self.state = "logged_out"
-            log.error("intake_stopped", soft=isinstance(found, SoftLogoutError))
+            log.warning("intake_stopped", soft=isinstance(found, SoftLogoutError))
             raise found
 
     def _doubt(self, error: RefusedError) -> None:

@@ -91,3 +91,10 @@ def test_hostile_markdown_is_rendered_in_reasonable_time(text):
     began = time.perf_counter()
     render(text)
     assert time.perf_counter() - began < 5
+
+
+def test_a_long_line_is_never_cut_inside_an_escape():
+    for pad in range(8):
+        pieces = [line for piece in split("a" * pad + "\\*" * 40, 20) for line in piece.split("\n")]
+        assert "".join(pieces) == "a" * pad + "\\*" * 40
+        assert all((len(piece) - len(piece.rstrip("\\"))) % 2 == 0 for piece in pieces)
