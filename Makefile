@@ -33,7 +33,7 @@ $(DEV): requirements-dev.lock | $(VENV)/bin/discreet
 demo: $(STAMP) ## the whole gateway on this machine, with a built-in chat and a scripted agent (PORT=8765)
 	@$(RUN) bot demo --port $(PORT)
 
-init: $(STAMP) ## config.yaml, policy.yaml and telegram.token for a Telegram bot of yours
+init: $(STAMP) ## config.yaml and policy.yaml for a bot of yours, on Telegram or Matrix
 	@$(RUN) bot init
 
 run: $(STAMP) ## the gateway with these files

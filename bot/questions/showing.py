@@ -13,7 +13,7 @@ from bot.questions.words import QuestionWords
 from forms.card import Button, Card, Style
 from forms.field import FieldKind
 from forms.presentation import CONFIRM, show
-from forms.wording import options_of, spelt, title_of
+from forms.wording import spelt
 from policy.boundary import Speech
 from policy.event import Chat
 
@@ -30,9 +30,8 @@ class Showing:
 
     def open(self, question: Question, channel: Channel, *, to: Reply, today: date) -> tuple[Part, ...]:
         """The question, asked."""
-        card = self._card(question, channel, today)
-        text = f"{question.text}\n\n{_in_full(question, card)}".strip()
-        return channel.present(Speech.FINAL, Answer(text=text, card=card), to=to)
+        answer = Answer(text=question.text, card=self._card(question, channel, today))
+        return channel.present(Speech.FINAL, answer, to=to)
 
     def again(self, question: Question, channel: Channel, *, messages: Sequence[str], today: date) -> tuple[Part, ...]:
         """The question after a change, in the last of the messages that show it: there are its buttons.
@@ -45,7 +44,7 @@ class Showing:
         confirming = question.state is QuestionState.CONFIRMING
         sure = f"**{plain(words.say('confirm'))}**\n{plain(words.say('confirm_reply'))}"
         if channel.keyboards:
-            return _edit(question, channel, sure if confirming else _in_full(question, card), card, messages)
+            return _edit(question, channel, sure if confirming else "", card, messages)
         if not confirming:
             return _replaced(question, channel, Answer(text=plain(words.say("mend_all"))), messages[-1])
         to = Reply(destination=question.destination, message=messages[-1])
@@ -157,16 +156,6 @@ def _how(question: Question, words: QuestionWords, *, tapped: bool) -> tuple[str
     if any(field.kind in _TIMES for field in asked):
         notes.append(words.say("zone", zone=question.timezone))
     return "\n".join(notes), example
-
-
-def _in_full(question: Question, card: Card) -> str:
-    """The options as a numbered list, where they are too long for their buttons; numbered there, too."""
-    words = QuestionWords(question.language)
-    asked = [field for field in question.form.fields if not field.fixed]
-    if len(asked) != 1 or not any(button.label.endswith("…") for button in card.buttons):
-        return ""
-    titles = [title_of(option, words.form) for option in options_of(asked[0])]
-    return "\n".join(f"{number}. {plain(title)}" for number, title in enumerate(titles, 1))
 
 
 def _edit(

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from bot.channels.matrix.credentials import read_credentials
+from bot.channels.matrix.entering import take_device
 from bot.model.output import Final, OutFile
 from tests.harness import CountingAgent
 from tests.interop.person import person
@@ -96,3 +98,34 @@ async def test_after_a_restart_it_is_the_same_device_and_reads_what_was_written_
     assert list(before.values()) == [True]
     assert again["shield"] == "NONE"
     assert [request.text for request in agent.requests] == ["the first", "the second"]
+
+
+async def test_after_its_device_was_signed_out_and_logged_in_again_it_hears_and_is_heard(
+    synapse, accounts, tmp_path: Path
+):
+    login = {"user_id": accounts.bot, "password": accounts.password, "server_url": synapse.url}
+    async with person(tmp_path, homeserver=synapse.url, user=accounts.ann, password=accounts.password) as ann:
+        room = await ann.do("create_room", name="Harbour", invite=[accounts.bot], encrypted=True, direct=False)
+        async with running_matrix(tmp_path, **login, policy=policy(accounts, room)):
+            await ann.sees_member(room, accounts.bot)
+            await ann.say(room, "about the crane", **mentioning(accounts.bot))
+            await ann.sees_words(room, accounts.bot, "ok")
+        folder = tmp_path / "matrix"
+        was = read_credentials(folder)
+        assert was is not None
+        await synapse._ask("POST", "/_matrix/client/v3/logout", token=was.access_token.reveal(), body={})
+        await ann.say(room, "is anybody there?")  # she learns that the device is gone
+        now, _ = await take_device(
+            folder,
+            user_id=accounts.bot,
+            homeserver=synapse.url,
+            password=accounts.password,
+            token=None,
+            device_id=was.device_id,
+        )
+        assert now.device_id == was.device_id
+        agent = CountingAgent(answer=lambda _: [Final(text="back again")])
+        async with running_matrix(tmp_path, **login, policy=policy(accounts, room), agent=agent):
+            await ann.say(room, "and now?", **mentioning(accounts.bot))
+            answer = await ann.sees_words(room, accounts.bot, "back again")
+    assert (answer["encrypted"], answer["shield"]) == (True, "NONE")

@@ -179,7 +179,7 @@ def test_everything_can_be_said_of_accounts_on_matrix(load, tmp_path):
         "  - user_id: '@desk:example.org'\n    homeserver: https://matrix.example.org/\n    password_file: password\n"
         "    limits: {per_room_per_s: 0.5, total_per_s: 2}\n    max_file_mb: 50\n"
         "  - {user_id: '@shop:[::1]:8448', access_token_file: token}\n"
-        "  - {user_id: '@hall:localhost', password: '${PASSWORD}'}\n"
+        "  - {user_id: '@hall:localhost', password: '${PASSWORD}', allow_plain_http: true}\n"
         "  - {user_id: '@door:localhost', access_token: '${TOKEN}'}\n" + ECHO,
         PASSWORD="SYNTHETIC one",
         TOKEN="SYNTHETIC-two",
@@ -191,6 +191,7 @@ def test_everything_can_be_said_of_accounts_on_matrix(load, tmp_path):
     assert desk.password == Secret(" SYNTHETIC pässword")
     assert (shop.account, shop.access_token) == ("matrix:@shop:[::1]:8448", Secret("SYNTHETIC-token"))
     assert (hall.password, door.access_token) == (Secret("SYNTHETIC one"), Secret("SYNTHETIC-two"))
+    assert (desk.allow_plain_http, hall.allow_plain_http) == (False, True)
     assert "SYNTHETIC" not in repr(found)
     assert found.warnings == ()
 

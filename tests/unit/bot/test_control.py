@@ -10,7 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from bot.api import control
-from bot.api.control import ask, serve
+from bot.api.control import answers, ask, serve
 from bot.model.errors import ChannelError, ConfigError
 
 
@@ -60,6 +60,14 @@ async def line(path, sent, *, end=True):
 
 async def test_a_question_gets_its_answer(path):
     assert await ask(path, "greet", person="ann") == "hello ann"
+
+
+async def test_whether_a_daemon_runs_is_a_question_of_its_own_and_nothing_that_it_complains_of(path, tmp_path):
+    with capture_logs() as logs:
+        assert await answers(path)
+        assert not await answers(tmp_path / "elsewhere.sock")
+        assert await ask(path, "greet", person="ann") == "hello ann"  # what it had to say of the first it has said
+    assert logs == []
 
 
 async def test_the_refusal_of_the_daemon_is_what_the_command_says(path):

@@ -16,7 +16,15 @@ from aiohttp.abc import AbstractResolver
 
 from bot.channels.matrix.client import CallError, MatrixApi, NoAnswerError, RefusedError
 from bot.channels.matrix.credentials import Credentials
-from bot.channels.matrix.login import SoftLogoutError, UnreachableError, check, discover, log_in
+from bot.channels.matrix.login import (
+    SoftLogoutError,
+    UnreachableError,
+    check,
+    discover,
+    log_in,
+    look_for_server,
+    refuse_open_way,
+)
 from bot.config.secret import Secret
 from bot.model.errors import ChannelError
 from tests.servers.agents import self_signed
@@ -138,9 +146,55 @@ async def test_a_wrong_password_is_said_so_and_not_repeated(homeserver: Homeserv
 
 async def test_a_wrong_token_is_said_so_and_not_repeated(homeserver: Homeserver) -> None:
     homeserver.devices.clear()
-    with pytest.raises(ChannelError, match="does not know this access token") as caught:
+    with pytest.raises(ChannelError, match="does not know this access token .*Take another token") as caught:
         await log_in(homeserver=homeserver.url, user_id=USER, token=TOKEN)
     assert_tells_nothing(caught.value)
+
+
+async def test_an_address_with_the_path_of_the_interface_is_too_long(homeserver: Homeserver) -> None:
+    for tail in ("/_matrix", "/_matrix/client/v3"):
+        with pytest.raises(ChannelError, match=f"without /_matrix: {re.escape(homeserver.url)}$"):
+            await look_for_server(homeserver.url + tail, with_password=True)
+
+
+async def test_a_server_is_looked_for_before_anybody_is_asked_for_a_secret(homeserver: Homeserver) -> None:
+    await look_for_server(homeserver.url, with_password=True)
+    homeserver.flows = []
+    with pytest.raises(ChannelError, match="compatibility token"):
+        await look_for_server(homeserver.url, with_password=True)
+    for with_password in (True, False):
+        with pytest.raises(UnreachableError, match="can't be reached"):
+            await look_for_server(f"http://127.0.0.1:{free_port()}", with_password=with_password)
+    assert homeserver.logins == []
+
+
+@pytest.mark.parametrize("way", [{"password": PASSWORD}, {"token": TOKEN}])
+async def test_no_secret_goes_over_plain_http_to_another_machine(way: dict[str, str]) -> None:
+    with pytest.raises(ChannelError, match="allow_plain_http: true") as caught:
+        await log_in(homeserver="http://matrix.example.org", user_id=USER, **way)
+    assert_tells_nothing(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "allowed", "refused"),
+    [
+        ("http://matrix.example.org", False, True),
+        ("http://192.0.2.1:8008", False, True),
+        ("http://localhost.example.org", False, True),
+        ("http://matrix.example.org", True, False),
+        ("https://matrix.example.org", False, False),
+        ("http://127.0.0.1:8008", False, False),
+        ("http://localhost:8008", False, False),
+        ("http://[::1]:8008", False, False),
+    ],
+)
+def test_plain_http_is_for_this_machine_unless_it_is_allowed(address: str, allowed: bool, refused: bool) -> None:
+    try:
+        refuse_open_way(address, allow_plain_http=allowed)
+    except ChannelError:
+        assert refused
+    else:
+        assert not refused
 
 
 @pytest.mark.parametrize("flows", [[], [{"type": "m.login.sso"}], [5, None, {"type": ["m.login.password"]}]])
@@ -378,7 +432,7 @@ async def test_a_server_that_tells_nothing_is_the_homeserver_itself() -> None:
 )
 async def test_what_cannot_be_followed_is_said_so_with_the_mend(status: int, said: Any, passing: bool) -> None:
     async with telling(status, said) as (session, _):
-        with pytest.raises(ChannelError, match=re.escape("https://matrix.example.org")) as caught:
+        with pytest.raises(ChannelError, match="--homeserver, or as homeserver: in config.yaml") as caught:
             await discover(USER, session=session)
     assert isinstance(caught.value, UnreachableError) == passing
     assert_tells_nothing(caught.value)
