@@ -45,8 +45,8 @@ class MatrixReader:
 
     def read(self, stored: Stored) -> Reading:
         """The facts of one event."""
+        from bot.channels.decoding import decode_json
         from bot.channels.matrix import facts
-        from bot.channels.matrix.client import decode_json
 
         return facts.read(
             decode_json(stored.arrival.raw),
@@ -68,8 +68,8 @@ class TelegramReader:
 
     def read(self, stored: Stored) -> Reading:
         """The facts of one update."""
+        from bot.channels.decoding import decode_json
         from bot.channels.telegram import facts
-        from bot.channels.telegram.client import decode_json
 
         return facts.read(
             decode_json(stored.arrival.raw),

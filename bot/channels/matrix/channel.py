@@ -12,9 +12,10 @@ from typing import Any, Final
 
 import aiohttp
 
+from bot.channels.decoding import decode_json
 from bot.channels.matrix import facts, payload, presenting
 from bot.channels.matrix.attachments import decrypt_file
-from bot.channels.matrix.client import CallError, Endpoint, MatrixApi, RefusedError, decode_json, new_session
+from bot.channels.matrix.client import CallError, Endpoint, MatrixApi, RefusedError, new_session
 from bot.channels.matrix.credentials import Credentials, read_credentials
 from bot.channels.matrix.encryption import Encryption
 from bot.channels.matrix.entering import log_in_and_keep, sign_device

@@ -25,6 +25,7 @@ import aiohttp
 import orjson
 from yarl import URL
 
+from bot.channels.decoding import decode_json
 from bot.model.errors import ChannelError, DiscreetError
 
 NewSession = Callable[[], aiohttp.ClientSession]
@@ -426,18 +427,6 @@ def _following(target: URL, answer: _Answer) -> URL | None:
         if url.scheme == "https" and url.host:
             return url
     return None
-
-
-def decode_json(raw: bytes | str) -> Any:
-    """Decode JSON fast; lone surrogates and huge numbers, which the fast way refuses, pass too.
-
-    Raises:
-        ValueError: it is no JSON.
-    """
-    try:
-        return orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return json.loads(raw)
 
 
 def _encode(body: Mapping[str, Any]) -> bytes:

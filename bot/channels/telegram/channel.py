@@ -6,8 +6,9 @@ from datetime import datetime
 
 import aiohttp
 
+from bot.channels.decoding import decode_json
 from bot.channels.telegram import facts, payload, presenting
-from bot.channels.telegram.client import BotApi, CallError, RefusedError, decode_json, new_session
+from bot.channels.telegram.client import BotApi, CallError, RefusedError, new_session
 from bot.channels.telegram.identity import IdentityWatch
 from bot.channels.telegram.intake import Intake, Polling, lane_of
 from bot.channels.telegram.limits import Limits

@@ -11,7 +11,6 @@ CallError                the call has not succeeded
 
 import asyncio
 import contextlib
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
@@ -21,6 +20,7 @@ import aiohttp
 import orjson
 from yarl import URL
 
+from bot.channels.decoding import decode_json
 from bot.model.errors import ChannelError, ConfigError
 from bot.model.output import OutFile
 
@@ -222,18 +222,6 @@ class BotApi:
         if url is None:
             url = self._urls[method] = URL(self._methods + method)
         return url
-
-
-def decode_json(raw: bytes | str) -> Any:
-    """Decode JSON fast; lone surrogates, which the fast way refuses, pass too.
-
-    Raises:
-        ValueError: it is no JSON.
-    """
-    try:
-        return orjson.loads(raw)
-    except orjson.JSONDecodeError:
-        return json.loads(raw)
 
 
 def _result(method: str, status: int, raw: bytes) -> Any:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from bot.channels.telegram.client import BotApi, CallError, RefusedError, decode_json
+from bot.channels.decoding import decode_json
+from bot.channels.telegram.client import BotApi, CallError, RefusedError
 from bot.channels.telegram.intake import ALLOWED_UPDATES, arrival_of
 from bot.model.errors import ChannelError, ConfigError
 from bot.model.inbound import Arrival
