@@ -96,7 +96,7 @@ def show(form: Form, kept: Mapping[str, object], view: str, *, today: date, word
     asked = _asked(form)
     taps: Iterable[tuple[Tap, ...]]
     if confirming:
-        taps = [(tap_of("confirm", _sure(kept), words, Style.SUCCESS), tap_of("change", "change", words))]
+        taps = [(tap_of("confirm", _sure(form, kept), words, Style.SUCCESS), tap_of("change", "change", words))]
     else:
         taps = keyboard(asked, kept, view, today, words)
     return Shown(
@@ -124,7 +124,7 @@ def tapped(form: Form, kept: Mapping[str, object], view: str, value: str) -> Ste
         value: of the tap.
     """
     if view == CONFIRM:
-        if value == _sure(kept):
+        if value == _sure(form, kept):
             return Complete(values=dict(kept))
         return Changed(kept=kept, view="") if value == "change" else Unknown()
     asked = _asked(form)
@@ -225,7 +225,9 @@ def _skipped(form: Form, one: Field) -> dict[str, object]:
     return filled(form, {one.name: None} if one.required else {})
 
 
-def _sure(kept: Mapping[str, object]) -> str:
-    """The value that confirms this very answer."""
-    written = json.dumps(dict(kept), sort_keys=True, default=repr)
+def _sure(form: Form, kept: Mapping[str, object]) -> str:
+    """The value that confirms this very answer. It is kept with the button, so nothing masked is in it (FORM-10)."""
+    masked = {one.name for one in form.fields if one.masked}
+    shown = {name: value for name, value in kept.items() if name not in masked}
+    written = json.dumps(shown, sort_keys=True, default=repr)
     return f"sure={hashlib.sha256(written.encode()).hexdigest()[:16]}"

@@ -151,7 +151,7 @@ class QuestionsApi:
         self._pace_asks = {name: Bucket(ASKS) for name in keys}
         self._pace_looks = {name: Bucket(LOOKS) for name in keys}
         self._waiting: Counter[str] = Counter()
-        self._giving = asyncio.Lock()
+        self._giving = {name: asyncio.Lock() for name in keys}
 
     def application(self) -> web.Application:
         """The aiohttp application."""
@@ -200,7 +200,8 @@ class QuestionsApi:
             raise RefusedError(400, "malformed", "Idempotency-Key comes twice")
         asked = read_asked(await _body(request), header_key=keys[0] if keys else None)
         async with self._asking[agent]:  # so that of two with one key the second knows that it is the second
-            if sum(question.agent == agent for question in await self._room.pending()) >= MAX_OPEN:
+            mine = [question.key for question in await self._room.pending() if question.agent == agent]
+            if len(mine) >= MAX_OPEN and asked.asking.key not in mine:
                 raise RefusedError(429, "too_many_open", f"{MAX_OPEN} questions of yours are open", after_s=60.0)
             before = self._clock()
             try:
@@ -233,7 +234,7 @@ class QuestionsApi:
 
     async def _give(self, request: web.Request, agent: str) -> web.StreamResponse:
         """An answer with masked values: once, and forgotten only after it was sent (FORM-10)."""
-        async with self._giving, asyncio.timeout(READ_WITHIN_S):
+        async with self._giving[agent], asyncio.timeout(READ_WITHIN_S):
             question = await self._own(request, agent)
             response = _json(self._document(question))
             await response.prepare(request)

@@ -183,6 +183,14 @@ class QuestionStore(Protocol):
         """Store further parts that show a question, whatever its state."""
         ...
 
+    async def late(self, part_id: int) -> Question | None:
+        """The question that a part has shown only after its end: what closed its cards did not know of that one."""
+        ...
+
+    async def seen(self, part_id: int, message: str, *, now: datetime) -> None:
+        """Somebody has pressed a button of this part under a message, so it arrived as that one (DUR-2)."""
+        ...
+
     async def messages(self, question_id: str) -> list[str]:
         """Our messages that show it, in order."""
         ...

@@ -29,9 +29,9 @@ class Hearing:
         self._room = room
         self._clock = clock
 
-    async def tap(self, part_id: int, value: str, *, by: str | None) -> Outcome | Kept | None:
-        """A button; None: it is under no question."""
-        return await self._room.tap(part_id, value, by=by)
+    async def tap(self, part_id: int, value: str, *, by: str | None, message: str | None) -> Outcome | Kept | None:
+        """A button under a message; None: it is under no question."""
+        return await self._room.tap(part_id, value, by=by, message=message)
 
     def toast(self, outcome: Outcome | Kept, *, language: str) -> str:
         """What the person who tapped is told, in private; empty where the card says it."""

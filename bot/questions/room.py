@@ -18,8 +18,8 @@ from zoneinfo import ZoneInfo
 
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door, Place
-from bot.model.errors import AskError
-from bot.model.part import Part
+from bot.model.errors import AskError, StoreError
+from bot.model.part import Action, Part
 from bot.model.question import (
     MAX_TEXT,
     TTL_LEAST_S,
@@ -39,6 +39,7 @@ from bot.questions.answerers import may_answer
 from bot.questions.links import Links, digest
 from bot.questions.showing import Showing, masked
 from bot.questions.states import after
+from forms.bounds import is_text
 from forms.field import Form
 from forms.presentation import CONFIRM, Cancelled, Changed, Complete, tapped
 from forms.schema import SchemaError, read_form
@@ -46,7 +47,7 @@ from forms.validation import FieldError, Judge
 from policy.boundary import Basis
 from policy.decision import Audience
 from policy.destination import Destination
-from policy.ruleset import Policy, Resend
+from policy.ruleset import Access, Policy, Resend
 
 log = get_logger(__name__)
 
@@ -95,7 +96,6 @@ class QuestionRoom:
         self._clock = clock
         self._judges: OrderedDict[str, Judge] = OrderedDict()
         self._waiting: dict[str, set[asyncio.Future[Question]]] = {}
-        self._on_the_way: dict[int, str] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
     # asking
@@ -158,7 +158,6 @@ class QuestionRoom:
         if not parts or len(parts) < len(shown):
             raise AskError("withheld", "the question may not be shown there")
         kept, waiting = await self._store.put(question, parts, token=digest(self._links.token(question.id)), now=now)
-        self._on_the_way.update({one.id: kept.id for one in waiting})
         self._dispatcher.enqueue(waiting)
         asked_before = (kept.text, kept.schema, kept.who, kept.important)
         if kept.schema and asked_before != (question.text, question.schema, question.who, question.important):
@@ -228,12 +227,19 @@ class QuestionRoom:
                 await self._end(question.id, "cancel")
 
     async def run(self) -> None:
-        """Let questions expire, until cancelled."""
+        """Let questions expire, until cancelled; a store that fails for a while is asked again."""
+        failing = False
         while True:
-            for question in await self._store.pending():
-                if question.expires_at > self._clock():
-                    break
-                await self._end(question.id, "expire")
+            try:
+                for question in await self._store.pending():
+                    if question.expires_at > self._clock():
+                        break
+                    await self._end(question.id, "expire")
+                failing = False
+            except StoreError as error:
+                if not failing:
+                    log.error("questions_not_looked_at", error=type(error).__name__)
+                failing = True
             await asyncio.sleep(LOOK_EVERY_S)
 
     # finding
@@ -251,25 +257,40 @@ class QuestionRoom:
         return await self._store.of_part(part_id) is not None
 
     def delivered(self, part_id: int) -> None:
-        """A part was delivered: a question that ended while its card was on the way is closed there too."""
-        question_id = self._on_the_way.pop(part_id, None)
-        if question_id is not None:
-            task = asyncio.create_task(self._close_late(question_id), name="late card")
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+        """A part was delivered: a question that ended while its card was on the way is closed there too.
 
-    async def _close_late(self, question_id: str) -> None:
-        question = await self._store.get(question_id)
-        if question is None or question.state.pending:
-            return
-        parts = self._closing_parts(question, await self._store.messages(question_id))
-        self._dispatcher.enqueue(await self._store.show(question, parts, now=self._clock()))
+        The store tells, not this process: the card may have left with the next one.
+        """
+        task = asyncio.create_task(self._close_late(part_id), name="late card")
+        self._closing.add(task)
+        task.add_done_callback(self._closing.discard)
+
+    async def _close_late(self, part_id: int) -> None:
+        try:
+            question = await self._store.late(part_id)
+            if question is None or question.closed_at is None:
+                return
+            parts = self._closing_parts(question, await self._store.messages(question.id))
+            now = max(self._clock(), question.closed_at)  # what closes a card is never late itself
+            self._dispatcher.enqueue(await self._store.show(question, parts, now=now))
+        except StoreError as error:
+            log.error("late_card_not_closed", error=type(error).__name__)
 
     # answering
 
+    async def _behind(self, token: str) -> Question | None:
+        """The question of a link. Access comes first, also where it was taken away after the question (IDENT-5)."""
+        question = await self._store.by_token(digest(token))
+        if question is None:
+            return None
+        place = Place(destination=question.destination, chat=question.chat, person=question.person)
+        person = self._policy().person(place.other_side)
+        denied = Access.DENY in (self._door.settings(place).access, None if person is None else person.access)
+        return None if denied else question
+
     async def open(self, token: str) -> Opened | Gone:
         """See :meth:`bot.ports.questions.Questions.open`."""
-        question = await self._store.by_token(digest(token))
+        question = await self._behind(token)
         if question is None:
             return Gone.UNKNOWN
         if self._over(question):
@@ -279,14 +300,14 @@ class QuestionRoom:
 
     async def closed(self, token: str) -> Question | None:
         """See :meth:`bot.ports.questions.Questions.closed`."""
-        question = await self._store.by_token(digest(token))
+        question = await self._behind(token)
         return None if question is None or question.state.pending else question
 
     async def submit(
         self, token: str, values: Mapping[str, object], *, by: str | None, way: Way, confirmed: bool = False
     ) -> Outcome:
         """See :meth:`bot.ports.questions.Questions.submit`."""
-        question = await self._store.by_token(digest(token))
+        question = await self._behind(token)
         if question is None:
             return Gone.UNKNOWN
         if by is not None and not may_answer(self._policy(), question, by):
@@ -313,18 +334,21 @@ class QuestionRoom:
 
     async def refuse(self, token: str, errors: Sequence[FieldError]) -> None:
         """See :meth:`bot.ports.questions.Questions.refuse`."""
-        question = await self._store.by_token(digest(token))
+        question = await self._behind(token)
         if question is not None and question.state.pending:
             changed = replace(question, refused=_refusals(errors))
             await self._store.change(changed, now=self._clock(), note=_codes(errors))
 
-    async def tap(self, part_id: int, value: str, *, by: str | None) -> Outcome | Kept | None:
+    async def tap(
+        self, part_id: int, value: str, *, by: str | None, message: str | None = None
+    ) -> Outcome | Kept | None:
         """A button under a question.
 
         Args:
             part_id: the part of the outbox that carries the button.
             value: what the button stands for.
             by: account of whoever pressed it.
+            message: under which it stands: where nobody knew whether the part arrived, it is known now.
 
         Returns:
             None: the part shows no question.
@@ -336,6 +360,8 @@ class QuestionRoom:
             return _GONE[question.state]
         if not may_answer(self._policy(), question, by):
             return NotYours()
+        if message is not None:
+            await self._store.seen(part_id, message, now=self._clock())
         step = tapped(question.form, question.kept, question.view, value)
         match step:
             case Complete(values=values):
@@ -345,6 +371,7 @@ class QuestionRoom:
                 if (kept, view) == (question.kept, question.view):
                     return Kept()  # a tap on something that does nothing
                 verb = "keep" if question.state is QuestionState.OPEN else "reopen"
+                kept = _without_masked(question.form, kept)
                 changed = replace(question, state=after(question.state, verb), kept=kept, view=view)
                 done = await self._store.change(changed, now=self._clock(), parts=await self._refreshed(changed))
                 if done is None:
@@ -379,7 +406,8 @@ class QuestionRoom:
 
     async def reopen(self, question: Question) -> Outcome | Kept:
         """The answer that was to be confirmed is not the one: it can be changed (FORM-12)."""
-        changed = replace(question, state=after(question.state, "reopen"), view="")
+        kept = _without_masked(question.form, question.kept)
+        changed = replace(question, state=after(question.state, "reopen"), kept=kept, view="")
         done = await self._store.change(changed, now=self._clock(), parts=await self._refreshed(changed))
         if done is None:
             return Lost()
@@ -457,7 +485,7 @@ class QuestionRoom:
     async def _write_end(self, question: Question) -> bool:
         """Write the end and what closes the cards, one transaction; then the agent wakes."""
         parts = self._closing_parts(question, await self._store.messages(question.id))
-        done = await self._store.change(question, now=self._clock(), parts=parts)
+        done = await self._store.change(question, now=question.closed_at or self._clock(), parts=parts)
         if done is None:
             return False
         self._dispatcher.enqueue(done)
@@ -492,6 +520,7 @@ class QuestionRoom:
         settings = self._door.settings(place)
         channel = self._channels[question.destination.account]
         for_whom = settings.audience if audience is None else audience
+        again = Resend.RESEND.value  # a card that is brought up to date twice is up to date; one that is not is stuck
         return [
             NewPart(
                 lane=channel.lane(part.destination),
@@ -501,7 +530,7 @@ class QuestionRoom:
                 person=place.other_side,
                 chat=place.chat.value,
                 event_id=question.event_id,
-                unclear=Resend.RESEND.value if channel.repeatable else settings.unclear_sends.value,
+                unclear=again if channel.repeatable or part.action is Action.EDIT else settings.unclear_sends.value,
             )
             for part in parts
             if self._door.verdict(part, place, Basis.REQUEST, written_for=for_whom) is None
@@ -525,8 +554,10 @@ class QuestionRoom:
 
 
 def _form(asking: Asking) -> Form:
-    if not asking.text.strip() or len(asking.text) > MAX_TEXT:
-        raise AskError("text", f"a question has from 1 to {MAX_TEXT} characters")
+    if not asking.text.strip() or len(asking.text) > MAX_TEXT or not is_text(asking.text):
+        raise AskError("text", f"a question has from 1 to {MAX_TEXT} characters of Unicode")
+    if not is_text(asking.key or ""):
+        raise AskError("key", "a key is of Unicode characters")
     if not TTL_LEAST_S <= asking.ttl_s <= TTL_LONGEST_S:
         raise AskError("ttl", f"ttl_s is from {TTL_LEAST_S} to {TTL_LONGEST_S} seconds")
     if (asking.who.kind is Answerer.PEOPLE) is not bool(asking.who.people):

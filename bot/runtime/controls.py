@@ -119,7 +119,7 @@ class Controls:
             return
         outcome: Outcome | Kept | None = None
         if self._hearing is not None:
-            outcome = await self._hearing.tap(tapped.part_id, tapped.value, by=event.sender)
+            outcome = await self._hearing.tap(tapped.part_id, tapped.value, by=event.sender, message=event.message)
         if outcome is None:  # a button of the agent's own
             await self._toast(work, material, to, "")
             self._go_on(work, tapped.value)

@@ -45,6 +45,7 @@ class RequestDesk:
         self._attachments: frozenset[Attachment] = frozenset(request.attachments)
         self._limit_bytes = limit_bytes
         self._asked = 0
+        self._given: list[str] = []
         self._resting: dict[str, asyncio.Task[None]] = {}
 
     async def read(self, attachment: Attachment) -> bytes:
@@ -74,10 +75,20 @@ class RequestDesk:
             raise AskError("no_questions", "nobody can be asked here")
         question = await self._put(self._questions, asking)
         async with self._run.waiting_for_a_person():
-            conclusion = await self._questions.wait(question.id)
-        if conclusion is None:
+            ended = await self._questions.ended(question.id)
+        if ended is None:
             raise AskError("gone", "the question is not kept any more")
-        return conclusion
+        self._given.append(ended.id)
+        return self._questions.conclusion(ended)
+
+    async def forget(self) -> None:
+        """The end of the run is written: what was masked in its answers is needed no more (FORM-10).
+
+        Not before: a run that is cut off by a crash asks again, and has to get the same answers (DUR-3).
+        """
+        for question_id in self._given:
+            if self._questions is not None:
+                await self._questions.wait(question_id)
 
     async def put(self, asking: Asking) -> Question:
         """Ask for an agent that waits for the answer elsewhere; the run rests until the question has ended."""

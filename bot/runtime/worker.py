@@ -240,6 +240,9 @@ class Worker:
             await self._inbox.finish(run.work.event_id, [], outcome=run.cut, now=self._clock())
         elif (error := run.task.exception()) is not None:
             log.error("run_failed", error=type(error).__name__)
+            return
+        if run.desk is not None:
+            await run.desk.forget()
 
     async def _in_turn(self, run: Run) -> None:
         """Answer as soon as there is a place. Each agent has its own: one that hangs takes none of another's."""

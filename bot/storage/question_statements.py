@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from sqlalchemy import BindParameter, ColumnElement, bindparam, literal_column, null, select, update
 
+from bot.model.part import Action
 from bot.model.question import QuestionState
 from bot.storage.compiled import BulkInsert, compiled, fixed, insert, one_of
 from bot.storage.schema import outbox, question_parts, questions, receipts
@@ -53,6 +54,35 @@ AT: Final = compiled(
     "message",
 )
 PENDING: Final = compiled(select(*_all).where(questions.c.closed_at.is_(None)).order_by(questions.c.expires_at))
+LATE: Final = compiled(
+    select(*_all)
+    .select_from(
+        question_parts.join(questions, questions.c.id == question_parts.c.question_id).join(
+            outbox, outbox.c.id == question_parts.c.part_id
+        ),
+    )
+    .where(
+        question_parts.c.part_id == _value("part"),
+        outbox.c.action == fixed(Action.SEND.value),
+        outbox.c.speech == fixed(Speech.FINAL.value),
+        outbox.c.made_at < questions.c.closed_at,
+    ),
+    "part",
+)
+RECEIPT: Final = compiled(select(receipts.c.message).where(receipts.c.part_id == _value("part")), "part")
+SEEN: Final = compiled(
+    insert(receipts)
+    .from_select(
+        ["account", "channel", "message", "part_id", "received_at"],
+        select(outbox.c.account, outbox.c.channel, _value("message"), outbox.c.id, _value("now")).where(
+            outbox.c.id == _value("part")
+        ),
+    )
+    .on_conflict_do_nothing(),
+    "message",
+    "now",
+    "part",
+)
 SHOWN: Final = compiled(
     select(receipts.c.message)
     .select_from(

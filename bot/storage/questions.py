@@ -75,6 +75,15 @@ class SqlQuestions:
         """See :meth:`bot.ports.questions.QuestionStore.show`."""
         return await self._writer.do(_show_more, (question, parts, to_us(now))) if parts else []
 
+    async def late(self, part_id: int) -> Question | None:
+        """See :meth:`bot.ports.questions.QuestionStore.late`."""
+        return self._one(self._reader.read(sql.LATE, (part_id,)))
+
+    async def seen(self, part_id: int, message: str, *, now: datetime) -> None:
+        """See :meth:`bot.ports.questions.QuestionStore.seen`."""
+        if not self._reader.read(sql.RECEIPT, (part_id,)):
+            await self._writer.do(_seen, (message, to_us(now), part_id))
+
     async def messages(self, question_id: str) -> list[str]:
         """See :meth:`bot.ports.questions.QuestionStore.messages`."""
         return list(dict.fromkeys(row[0] for row in self._reader.read(sql.SHOWN, (question_id,))))
@@ -193,6 +202,12 @@ def _show(tx: Transaction, question: Question, parts: Sequence[NewPart], now: in
 def _attach(tx: Transaction, payloads: Sequence[list[tuple[Any, ...]]]) -> list[None]:
     for rows in payloads:
         tx.insert(sql.PART_ROWS, rows)
+    return [None] * len(payloads)
+
+
+def _seen(tx: Transaction, payloads: Sequence[tuple[str, int, int]]) -> list[None]:
+    for row in payloads:
+        tx.execute(sql.SEEN, row)
     return [None] * len(payloads)
 
 

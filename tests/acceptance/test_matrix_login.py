@@ -136,10 +136,13 @@ async def test_after_a_hard_logout_and_a_new_login_encrypted_mentions_are_answer
         await carol.hears(room, desk.bot)
 
 
+@pytest.mark.parametrize("signed_out", [False, True])
 async def test_where_the_keys_are_lost_a_login_takes_a_new_device_and_keeps_the_accounts_identity(
-    synapse, account, tmp_path
+    synapse, account, tmp_path, signed_out
 ):
     bot, password, folder = account
+    if signed_out:
+        await hard_logout(synapse, folder)
     was, seeds = read_credentials(folder), (folder / "cross-signing.json").read_bytes()
     (folder / "crypto.db").unlink()
 

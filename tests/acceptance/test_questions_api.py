@@ -131,8 +131,7 @@ async def test_a_question_that_is_asked_over_http_is_shown_answered_and_fetched(
         _, listed, _ = await agent.call("GET")
         assert listed == {"questions": []}
         agent.agent.gate.set()
-        await agent.gateway.settled()
-        assert api.texts(GROUP)[-1] == "done"
+        await until(lambda: api.texts(GROUP)[-1] == "done")
 
 
 @rule("FORM-2")

@@ -18,7 +18,7 @@ from bot.channels.matrix.attachments import decrypt_file
 from bot.channels.matrix.client import CallError, Endpoint, MatrixApi, RefusedError, new_session
 from bot.channels.matrix.credentials import Credentials, read_credentials
 from bot.channels.matrix.encryption import Encryption
-from bot.channels.matrix.entering import log_in_and_keep, sign_device
+from bot.channels.matrix.entering import log_in_and_keep, refuse_lost, sign_device
 from bot.channels.matrix.intake import Intake
 from bot.channels.matrix.limits import Limits
 from bot.channels.matrix.login import SoftLogoutError, UnreachableError, check, refuse_open_way
@@ -236,6 +236,8 @@ class MatrixChannel:
             encryption = await asyncio.to_thread(self._open_keys, credentials)
             if new:
                 await sign_device(api, encryption, self._folder, password=self._password)
+            else:
+                await asyncio.to_thread(refuse_lost, self._folder, encryption)
         except BaseException:
             if encryption is not None:
                 encryption.close()

@@ -17,7 +17,7 @@ from bot.channels.matrix.credentials import (
 from bot.channels.matrix.crosssigning import CrossSigning, Device, Signed, Unsigned, Why
 from bot.channels.matrix.encryption import Encryption
 from bot.channels.matrix.login import discover, log_in, log_out
-from bot.channels.matrix.publishing import KeysLostError
+from bot.channels.matrix.publishing import LOST, KeysLostError
 from bot.model.errors import ChannelError
 from bot.observability.log import get_logger
 
@@ -165,9 +165,10 @@ async def sign_device(
         reset: replace cross-signing keys that are not ours.
 
     Raises:
-        KeysLostError: the server has other keys for the device.
+        KeysLostError: the device had other keys than these.
         ChannelError: the keys can't be uploaded or signed; the text says the mend.
     """
+    await asyncio.to_thread(refuse_lost, folder, encryption)
     await asyncio.to_thread(write_device, folder, encryption)
     try:
         await encryption.upkeep(api)
@@ -193,6 +194,18 @@ class KnownDevice:
     def sign(self, message: bytes) -> str:
         """Not with the public side alone."""
         raise ChannelError("the device's keys are not open")
+
+
+def refuse_lost(folder: Path, device: Device) -> None:
+    """Let no device go on with other keys than it began with: whoever has seen them takes nothing from it any more.
+
+    Raises:
+        KeysLostError: it had other keys.
+        ChannelError: the folder can't be read; the text says the mend.
+    """
+    known = read_device(folder)
+    if known is not None and known.device_id == device.device_id and known.fingerprint != device.fingerprint:
+        raise KeysLostError(LOST)
 
 
 def write_device(folder: Path, device: Device) -> None:

@@ -13,14 +13,14 @@ from bot.observability.log import get_logger
 
 log = get_logger(__name__)
 
-_LOST: Final = (
-    "the homeserver has other keys for this device than its folder, so nobody could read what it writes. "
+LOST: Final = (
+    "the keys of this device are not in its folder (any more), so nobody could read what it writes. "
     "Stop Discreet and run `discreet matrix login`, which takes a new device"
 )
 
 
 class KeysLostError(ChannelError):
-    """The server has keys for this device that are not here: only a new device can go on."""
+    """The device has had keys that are not here: only a new device can go on."""
 
 
 class Publishing:
@@ -77,7 +77,7 @@ class Publishing:
             if refused.status != HTTPStatus.BAD_REQUEST or "already exists" not in str(refused.body.get("error")):
                 raise
         if answer is None:  # another key of the same number: that of an older file, or of a lost one
-            raise KeysLostError(_LOST)
+            raise KeysLostError(LOST)
         with self._file.transaction():
             self._channels.set_published()
             self._channels.save()
@@ -97,7 +97,7 @@ class Publishing:
         device = objects(objects(objects(answer.get("device_keys")).get(user_id)).get(device_id))
         found = objects(device.get("keys")).get(f"ed25519:{device_id}")
         if found not in (None, self._channels.ed25519):
-            raise KeysLostError(_LOST)
+            raise KeysLostError(LOST)
         if found is None and self._channels.published:
             log.warning("keys_published_anew")
             self._channels.published = False

@@ -1,4 +1,4 @@
-"""The stage of ``discreet demo``: rooms, people, and five things to try."""
+"""The stage of ``discreet demo``: rooms, people, and things to try."""
 
 from importlib.resources import files
 

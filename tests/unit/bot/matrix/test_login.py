@@ -146,7 +146,7 @@ async def test_a_wrong_password_is_said_so_and_not_repeated(homeserver: Homeserv
 
 async def test_a_wrong_token_is_said_so_and_not_repeated(homeserver: Homeserver) -> None:
     homeserver.devices.clear()
-    with pytest.raises(ChannelError, match="does not know this access token .*Take another token") as caught:
+    with pytest.raises(ChannelError, match=r"does not know this access token .*Take another token") as caught:
         await log_in(homeserver=homeserver.url, user_id=USER, token=TOKEN)
     assert_tells_nothing(caught.value)
 
@@ -432,7 +432,7 @@ async def test_a_server_that_tells_nothing_is_the_homeserver_itself() -> None:
 )
 async def test_what_cannot_be_followed_is_said_so_with_the_mend(status: int, said: Any, passing: bool) -> None:
     async with telling(status, said) as (session, _):
-        with pytest.raises(ChannelError, match="--homeserver, or as homeserver: in config.yaml") as caught:
+        with pytest.raises(ChannelError, match=r"--homeserver, or as homeserver: in config\.yaml") as caught:
             await discover(USER, session=session)
     assert isinstance(caught.value, UnreachableError) == passing
     assert_tells_nothing(caught.value)
