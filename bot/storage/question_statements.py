@@ -70,19 +70,6 @@ LATE: Final = compiled(
     "part",
 )
 RECEIPT: Final = compiled(select(receipts.c.message).where(receipts.c.part_id == _value("part")), "part")
-SEEN: Final = compiled(
-    insert(receipts)
-    .from_select(
-        ["account", "channel", "message", "part_id", "received_at"],
-        select(outbox.c.account, outbox.c.channel, _value("message"), outbox.c.id, _value("now")).where(
-            outbox.c.id == _value("part")
-        ),
-    )
-    .on_conflict_do_nothing(),
-    "message",
-    "now",
-    "part",
-)
 SHOWN: Final = compiled(
     select(receipts.c.message)
     .select_from(

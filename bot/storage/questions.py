@@ -16,6 +16,7 @@ from bot.storage import question_statements as sql
 from bot.storage.digests import content_digest
 from bot.storage.parts import destination_of, part_digest, store_parts
 from bot.storage.reader import Reader
+from bot.storage.statements import ADD_RECEIPT
 from bot.storage.times import from_us, to_us
 from bot.storage.writer import Transaction, Writer
 from forms.errors import FormError
@@ -207,7 +208,7 @@ def _attach(tx: Transaction, payloads: Sequence[list[tuple[Any, ...]]]) -> list[
 
 def _seen(tx: Transaction, payloads: Sequence[tuple[str, int, int]]) -> list[None]:
     for row in payloads:
-        tx.execute(sql.SEEN, row)
+        tx.execute(ADD_RECEIPT, row)
     return [None] * len(payloads)
 
 

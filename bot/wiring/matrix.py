@@ -19,8 +19,8 @@ from policy.ruleset import Policy
 if TYPE_CHECKING:
     from bot.channels.matrix.client import MatrixApi
     from bot.channels.matrix.credentials import Credentials
-    from bot.channels.matrix.crosssigning import Signed, Unsigned
     from bot.channels.matrix.entering import KnownDevice
+    from bot.channels.matrix.keys.crosssigning import Signed, Unsigned
 
 
 async def matrix_server(
@@ -117,7 +117,7 @@ async def matrix_setup(config: Config, user_id: str | None) -> Sequence[MatrixCh
         ChannelError: nobody is logged in, or the server says no or can't be reached; the text says the mend.
     """
     from bot.channels.matrix.checking import look_at_rooms
-    from bot.channels.matrix.crosssigning import Unsigned, Why
+    from bot.channels.matrix.keys.crosssigning import Unsigned, Why
 
     checks: list[MatrixCheck] = []
     async with _account(config, user_id) as (api, credentials, bot):
@@ -153,7 +153,7 @@ def _policy(config: Config) -> Policy | None:
 
 
 def _login(credentials: "Credentials", signed: "Signed | Unsigned") -> MatrixLogin:
-    from bot.channels.matrix.crosssigning import Unsigned
+    from bot.channels.matrix.keys.crosssigning import Unsigned
 
     return MatrixLogin(
         user_id=credentials.user_id,
@@ -194,8 +194,8 @@ async def _standing(
     """The device and how it stands; its keys stay shut, for the daemon may have them open."""
     from bot.channels.matrix.client import CallError
     from bot.channels.matrix.credentials import account_folder
-    from bot.channels.matrix.crosssigning import CrossSigning
     from bot.channels.matrix.entering import read_device
+    from bot.channels.matrix.keys.crosssigning import CrossSigning
 
     folder = account_folder(config.data_dir, user_id)
     device = await asyncio.to_thread(read_device, folder)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bot.channels.matrix.client import CallError, Endpoint, MatrixApi, RefusedError
-from bot.channels.matrix.encryption import Encryption, decrypt_file, encrypt_file
+from bot.channels.matrix.keys.encryption import Encryption, decrypt_file, encrypt_file
 from bot.model.errors import ChannelError, StoreError
 from tests.servers.matrix_person import people_on
 

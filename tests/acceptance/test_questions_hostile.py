@@ -69,14 +69,17 @@ def stored(folder, statement):
 @rule("DUR-3", "FORM-5")
 async def test_a_card_that_leaves_after_a_restart_is_closed_where_its_question_has_ended_meanwhile(api, tmp_path):
     agent, clock = AskingAgent(ttl_s=30), Clock()
-    fault = api.fail("sendMessage", 429, retry_after=20, times=1)
+    api.fail("sendMessage", 429, retry_after=20, times=1)
     async with gateway_of(tmp_path, api, agent, clock=clock):
         request(api)
         await until(lambda: api.totals.get("sendMessage"))
     assert api.texts(GROUP) == []
-    assert fault is not None
     clock.offset += timedelta(seconds=31)
+    held = api.hang("sendMessage", deliver=False)
     async with gateway_of(tmp_path, api, agent, clock=clock) as gateway:
+        await held.reached()
+        await until(lambda: stored(tmp_path, "SELECT 1 FROM questions WHERE state = 'expired'"))
+        held.release()
         card = (await api.wait_sent(GROUP))[0]
         await until(lambda: keyboard(api, card) == [])
         await gateway.settled()
@@ -148,6 +151,23 @@ async def test_questions_still_expire_after_the_store_has_failed_for_a_while(api
         clock.offset += timedelta(seconds=31)
         await until(lambda: agent.conclusions)
     assert agent.conclusions[0].state is QuestionState.EXPIRED
+
+
+@rule("DUR-2", "FORM-12")
+async def test_a_confirmation_that_got_lost_on_its_way_to_the_card_is_shown_all_the_same(api, tmp_path):
+    agent = AskingAgent(important=True)
+    async with gateway_of(tmp_path, api, agent) as gateway:
+        card, _ = await asked(gateway, api)
+        held = api.hang("editMessageText", deliver=False)
+        tap(api, card, "beta", sender=BOB)
+        await held.reached()
+    held.cut()
+    api.faults.remove(held)
+    async with gateway_of(tmp_path, api, agent):
+        await until(lambda: any(row[0]["text"] == "Confirm" for row in keyboard(api, card)))
+        tap(api, card, "Confirm", sender=BOB)
+        await until(lambda: agent.conclusions)
+    assert agent.conclusions[0].answer == {"channel": "beta"}
 
 
 # secrets

@@ -14,12 +14,12 @@ import aiohttp
 
 from bot.channels.decoding import decode_json
 from bot.channels.matrix import facts, payload, presenting
-from bot.channels.matrix.attachments import decrypt_file
 from bot.channels.matrix.client import CallError, Endpoint, MatrixApi, RefusedError, new_session
 from bot.channels.matrix.credentials import Credentials, read_credentials
-from bot.channels.matrix.encryption import Encryption
 from bot.channels.matrix.entering import log_in_and_keep, refuse_lost, sign_device
 from bot.channels.matrix.intake import Intake
+from bot.channels.matrix.keys.attachments import decrypt_file
+from bot.channels.matrix.keys.encryption import Encryption
 from bot.channels.matrix.limits import Limits
 from bot.channels.matrix.login import SoftLogoutError, UnreachableError, check, refuse_open_way
 from bot.channels.matrix.material import material_of

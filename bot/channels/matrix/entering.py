@@ -14,10 +14,10 @@ from bot.channels.matrix.credentials import (
     write_credentials,
     write_private,
 )
-from bot.channels.matrix.crosssigning import CrossSigning, Device, Signed, Unsigned, Why
-from bot.channels.matrix.encryption import Encryption
+from bot.channels.matrix.keys.crosssigning import CrossSigning, Device, Signed, Unsigned, Why
+from bot.channels.matrix.keys.encryption import Encryption
+from bot.channels.matrix.keys.publishing import LOST, KeysLostError
 from bot.channels.matrix.login import discover, log_in, log_out
-from bot.channels.matrix.publishing import LOST, KeysLostError
 from bot.model.errors import ChannelError
 from bot.observability.log import get_logger
 

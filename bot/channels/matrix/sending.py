@@ -12,9 +12,9 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
-from bot.channels.matrix.attachments import encrypt_file
 from bot.channels.matrix.client import CallError, Endpoint, MatrixApi, NoAnswerError, RefusedError
-from bot.channels.matrix.encryption import Encryption, EncryptionError
+from bot.channels.matrix.keys.attachments import encrypt_file
+from bot.channels.matrix.keys.encryption import Encryption, EncryptionError
 from bot.channels.matrix.limits import Limits, Pace
 from bot.channels.matrix.payload import Content, Document, decode
 from bot.deliveries.pacing import Recovery

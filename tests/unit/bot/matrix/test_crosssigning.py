@@ -13,7 +13,7 @@ from aiohttp import web
 from vodozemac import Account, Ed25519PublicKey, Ed25519Signature
 
 from bot.channels.matrix.client import MatrixApi, RefusedError
-from bot.channels.matrix.crosssigning import CrossSigning, Signed, Unsigned, Why
+from bot.channels.matrix.keys.crosssigning import CrossSigning, Signed, Unsigned, Why
 from bot.model.errors import ChannelError
 
 USER = "@desk:example.org"

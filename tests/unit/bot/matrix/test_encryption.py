@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nio.crypto import decrypt_attachment, encrypt_attachment
 
-from bot.channels.matrix.attachments import decrypt_file, encrypt_file
-from bot.channels.matrix.devices import Devices, canonical, signed_by
-from bot.channels.matrix.encryption import Encryption
-from bot.channels.matrix.keyfile import KeyFile
-from bot.channels.matrix.keyring import Keyring
-from bot.channels.matrix.memberships import Memberships
+from bot.channels.matrix.keys.attachments import decrypt_file, encrypt_file
+from bot.channels.matrix.keys.devices import Devices, canonical, signed_by
+from bot.channels.matrix.keys.encryption import Encryption
+from bot.channels.matrix.keys.keyfile import KeyFile
+from bot.channels.matrix.keys.keyring import Keyring
+from bot.channels.matrix.keys.memberships import Memberships
 from bot.model.errors import ChannelError, StoreError
 
 MEGOLM = "m.megolm.v1.aes-sha2"
@@ -556,7 +556,7 @@ def test_nio_is_imported_in_one_module_and_says_nothing():
 
 
 def test_files_are_encrypted_without_loading_the_rest():
-    code = "import sys, bot.channels.matrix.attachments; print('nio' in sys.modules, 'vodozemac' in sys.modules)"
+    code = "import sys, bot.channels.matrix.keys.attachments; print('nio' in sys.modules, 'vodozemac' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     assert done.stdout.split() == ["False", "False"]
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from bot.channels.matrix import presenting
-from bot.channels.matrix.attachments import decrypt_file
 from bot.channels.matrix.client import Endpoint, MatrixApi
-from bot.channels.matrix.encryption import Encryption
+from bot.channels.matrix.keys.attachments import decrypt_file
+from bot.channels.matrix.keys.encryption import Encryption
 from bot.channels.matrix.limits import Limits, Rate
 from bot.channels.matrix.payload import decode, final_edit
 from bot.channels.matrix.sending import Sender

@@ -7,10 +7,10 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from bot.channels.matrix.client import Endpoint, MatrixApi, RefusedError
-from bot.channels.matrix.devices import Device, Devices, signed_by
-from bot.channels.matrix.keyfile import KeyFile
-from bot.channels.matrix.memberships import objects
-from bot.channels.matrix.olm import OlmChannels
+from bot.channels.matrix.keys.devices import Device, Devices, signed_by
+from bot.channels.matrix.keys.keyfile import KeyFile
+from bot.channels.matrix.keys.memberships import objects
+from bot.channels.matrix.keys.olm import OlmChannels
 
 DEVICES_A_CALL: Final = 100
 _USERS_A_CALL: Final = 200

@@ -19,8 +19,8 @@ from nio.crypto import (  # type: ignore[import-untyped]  # nio has no types
     SessionStore,
 )
 
-from bot.channels.matrix.devices import Device
-from bot.channels.matrix.keyfile import KeyFile
+from bot.channels.matrix.keys.devices import Device
+from bot.channels.matrix.keys.keyfile import KeyFile
 
 logging.getLogger("nio").setLevel(logging.CRITICAL + 1)  # it logs ids of people, and pieces of what came (DUR-5)
 

@@ -17,12 +17,12 @@ from typing import Any, Final
 import vodozemac
 
 from bot.channels.matrix.client import Endpoint, MatrixApi
-from bot.channels.matrix.devices import Device, Devices
-from bot.channels.matrix.keycalls import KeyCalls, batches
-from bot.channels.matrix.keyfile import KeyFile
-from bot.channels.matrix.keyring import Keyring
-from bot.channels.matrix.memberships import MEGOLM, Memberships, objects
-from bot.channels.matrix.olm import OlmChannels
+from bot.channels.matrix.keys.devices import Device, Devices
+from bot.channels.matrix.keys.keycalls import KeyCalls, batches
+from bot.channels.matrix.keys.keyfile import KeyFile
+from bot.channels.matrix.keys.keyring import Keyring
+from bot.channels.matrix.keys.memberships import MEGOLM, Memberships, objects
+from bot.channels.matrix.keys.olm import OlmChannels
 from bot.model.errors import ChannelError
 
 _STEPS: Final = 12
@@ -89,7 +89,7 @@ class Sharing:
     async def encrypt(
         self, api: MatrixApi, room_id: str, event_type: str, content: Mapping[str, Any]
     ) -> tuple[str, dict[str, Any]]:
-        """See :meth:`bot.channels.matrix.encryption.Encryption.encrypt`."""
+        """See :meth:`bot.channels.matrix.keys.encryption.Encryption.encrypt`."""
         if not self._memberships.encrypted(room_id):
             raise EncryptionError("the room is not known to be encrypted")
         if self._memberships.foreign(room_id):

@@ -13,8 +13,8 @@ from typing import Any, Final
 
 import vodozemac
 
-from bot.channels.matrix.keyfile import KeyFile
-from bot.channels.matrix.memberships import is_id, objects
+from bot.channels.matrix.keys.keyfile import KeyFile
+from bot.channels.matrix.keys.memberships import is_id, objects
 
 OLM: Final = "m.olm.v1.curve25519-aes-sha2"
 

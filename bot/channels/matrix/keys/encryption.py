@@ -23,16 +23,16 @@ from typing import Any, Final
 import orjson
 import vodozemac
 
-from bot.channels.matrix.attachments import decrypt_file, encrypt_file
 from bot.channels.matrix.client import Endpoint, MatrixApi
-from bot.channels.matrix.devices import OLM, Device, Devices
-from bot.channels.matrix.keycalls import KeyCalls
-from bot.channels.matrix.keyfile import KeyFile, unreadable
-from bot.channels.matrix.keyring import Keyring, RoomKey
-from bot.channels.matrix.memberships import MEGOLM, Memberships, is_id, items, objects
-from bot.channels.matrix.olm import OlmChannels
-from bot.channels.matrix.publishing import Publishing
-from bot.channels.matrix.sharing import EncryptionError, Sharing
+from bot.channels.matrix.keys.attachments import decrypt_file, encrypt_file
+from bot.channels.matrix.keys.devices import OLM, Device, Devices
+from bot.channels.matrix.keys.keycalls import KeyCalls
+from bot.channels.matrix.keys.keyfile import KeyFile, unreadable
+from bot.channels.matrix.keys.keyring import Keyring, RoomKey
+from bot.channels.matrix.keys.memberships import MEGOLM, Memberships, is_id, items, objects
+from bot.channels.matrix.keys.olm import OlmChannels
+from bot.channels.matrix.keys.publishing import Publishing
+from bot.channels.matrix.keys.sharing import EncryptionError, Sharing
 from bot.model.errors import StoreError
 
 __all__ = ["Encryption", "EncryptionError", "decrypt_file", "encrypt_file"]

@@ -4,10 +4,10 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from bot.channels.matrix.client import Endpoint, MatrixApi, RefusedError
-from bot.channels.matrix.devices import OLM, canonical
-from bot.channels.matrix.keyfile import KeyFile
-from bot.channels.matrix.memberships import MEGOLM, objects
-from bot.channels.matrix.olm import OlmChannels
+from bot.channels.matrix.keys.devices import OLM, canonical
+from bot.channels.matrix.keys.keyfile import KeyFile
+from bot.channels.matrix.keys.memberships import MEGOLM, objects
+from bot.channels.matrix.keys.olm import OlmChannels
 from bot.model.errors import ChannelError
 from bot.observability.log import get_logger
 

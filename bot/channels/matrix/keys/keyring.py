@@ -16,8 +16,8 @@ from typing import Final
 
 import vodozemac
 
-from bot.channels.matrix.keyfile import KeyFile
-from bot.channels.matrix.memberships import is_id
+from bot.channels.matrix.keys.keyfile import KeyFile
+from bot.channels.matrix.keys.memberships import is_id
 
 _KEPT_OPEN: Final = 512
 _PICKLE_KEY: Final = bytes(32)  # the file is private to its owner (0600); a key beside it would guard nothing
