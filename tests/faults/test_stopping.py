@@ -57,6 +57,7 @@ async def test_a_send_that_does_not_end_is_marked_unknown_reported_and_not_repea
         api.faults.clear()
         await process.start()
         await process.settled()
+        await api.wait_sent(REPORTS)
         first, second = process.books.answers()
         assert (first.state, second.state) == ("unknown", "delivered")
         assert api.texts(GROUP) == [f"{HANDLE} hello"] * arrives + [f"{HANDLE} and this?"]

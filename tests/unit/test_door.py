@@ -129,7 +129,9 @@ def test_no_other_module_opens_a_connection_to_a_platform():
             or (isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in CLIENTS)
         ),
     )
-    assert importing == {"bot/channels/matrix/keys/olm.py"}, "nio's channels between devices are used, its connections not"
+    assert importing == {"bot/channels/matrix/keys/olm.py"}, (
+        "nio's channels between devices are used, its connections not"
+    )
     taken = {
         alias.name
         for node in ast.walk(MODULES["bot/channels/matrix/keys/olm.py"])
