@@ -49,6 +49,11 @@ def decision(text: str) -> bool | None:
     return _decided(text, words.YES, words.NO)
 
 
+def is_weak(text: str) -> bool:
+    """A yes or no that people also say to each other ("ok", a thumb): it decides as a reply alone (FORM-14)."""
+    return decision(text) is not None and _decided(text, words.STRONG_YES, words.STRONG_NO) is None
+
+
 def _decided(text: str, yes: frozenset[str], no: frozenset[str]) -> bool | None:
     if len(text) > LONGEST:
         return None

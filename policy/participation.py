@@ -80,7 +80,11 @@ def _admit(policy: Policy, event: Event, memory: Memory, now: datetime, *, whole
     if event.kind is Kind.INVITE:
         verdict = answer(policy, event, settings, person)
         trusted = person is not None and person.operator
-        if verdict is not Reason.INVITE_NOT_AUTHORISED and not trusted and _over_rate(settings, memory, control=True):
+        if (
+            verdict is not Reason.INVITE_NOT_AUTHORISED
+            and not trusted
+            and memory.person_controls >= settings.rate.person
+        ):
             return stop(Gate.RATE, Reason.RATE_LIMITED)
         outcome = Outcome.MUTE if verdict is Reason.INVITE_NOT_AUTHORISED else Outcome.RESPOND
         gate = Gate.ACCESS if outcome is Outcome.MUTE else None
@@ -103,7 +107,7 @@ def _admit(policy: Policy, event: Event, memory: Memory, now: datetime, *, whole
     control = reason in _CARRIED_OUT
     if not control and not whole and (hold := _hold(event)):
         return stop(Gate.BURST, hold, Outcome.DEFER)
-    if _over_rate(settings, memory, control=control):
+    if _over_rate(settings, memory, reason):
         return stop(Gate.RATE, Reason.RATE_LIMITED)
     return _decision(Outcome.RESPOND, reason, audience, output_class_of(audience), None, control=control)
 
@@ -133,8 +137,8 @@ def _decision(
 
 _CARRIED_OUT = frozenset({Reason.CONTROL_COMMAND, Reason.ANSWER})
 """What the gateway itself takes, beside the lane of the agents: it waits for no batch (PART-8)."""
-_CONTROLS = 3
-"""What needs no agent is cheap: leafing through a calendar takes more taps than a person makes requests."""
+_ANSWERS = 3
+"""Answers to a request: leafing through a calendar takes more taps than a person makes requests."""
 _NO_CONVERSATION = frozenset({Chat.BROADCAST, Chat.DELEGATED})
 _SPOKEN = frozenset({Kind.MESSAGE, Kind.EDIT})
 _ALBUM_CAN_MEND = frozenset({Reason.NO_ADDRESS, Reason.NO_SUBSTANCE})
@@ -294,9 +298,11 @@ def _hold(event: Event) -> Reason | None:
     return None
 
 
-def _over_rate(settings: ChannelPolicy, memory: Memory, *, control: bool) -> bool:
-    """Control commands are counted by themselves, so that "stop" works where others have used up the channel's rate."""
+def _over_rate(settings: ChannelPolicy, memory: Memory, reason: Reason) -> bool:
+    """What the gateway carries out is counted by itself: "stop" works where others have used up the channel's rate."""
     rate = settings.rate
-    if control:
-        return memory.person_controls >= rate.person * _CONTROLS
+    if reason is Reason.ANSWER:
+        return memory.person_controls >= rate.person * _ANSWERS
+    if reason is Reason.CONTROL_COMMAND:
+        return memory.person_controls >= rate.person
     return memory.person_requests >= rate.person or memory.channel_requests >= rate.channel

@@ -135,15 +135,15 @@ def _show(message: Any) -> None:
     terminal.head(message.platform.capitalize())
     print()
     for line in message.text.splitlines():
-        print(f"    {line}".rstrip())
+        print(f"    {terminal.clean(line)}".rstrip())
     print()
     for row in message.keyboard:
-        print("    " + "  ".join(f"[ {label} ]" for label in row))
+        print("    " + "  ".join(f"[ {terminal.clean(label)} ]" for label in row))
     if message.keyboard:
         print()
     if message.html:
         terminal.say("    as HTML:")
-        print(f"    {message.html}\n")
+        print(f"    {terminal.clean(message.html)}\n")
 
 
 def _tell(heard: Any) -> None:

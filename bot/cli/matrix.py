@@ -193,7 +193,7 @@ def _asked(user_id: str, *, token: bool) -> tuple[str | None, str | None]:
 
 
 def _say_about(login: MatrixLogin) -> None:
-    note = None if login.note is None else _clean(login.note)
+    note = None if login.note is None else terminal.clean(login.note)
     if login.signed:
         terminal.say("The device is cross-signed: other people's clients trust it with their keys.")
         if note is not None:
@@ -271,13 +271,8 @@ def _policy_steps(config: Config, user_id: str) -> list[tuple[str, ...]]:
 
 
 def _say_check(check: MatrixCheck) -> None:
-    line = f"{_clean(check.name)}: {_clean(check.detail)}"
+    line = f"{terminal.clean(check.name)}: {terminal.clean(check.detail)}"
     sign = "warn" if not check.ok else "info" if check.told else "ok"
     terminal.say(f"{sign:6}{line}")
     if check.mend is not None:
-        terminal.say(f"      mend: {_clean(check.mend)}")
-
-
-def _clean(text: str) -> str:
-    """A text on one line, without what steers a terminal: names of rooms are whatever a stranger wrote."""
-    return "".join(character if character.isprintable() else "�" for character in text)
+        terminal.say(f"      mend: {terminal.clean(check.mend)}")

@@ -65,3 +65,8 @@ def _dyed(text: str, colour: str, out: TextIO) -> str:
     if not out.isatty() or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return text
     return f"{colour}{text}{_PLAIN}"
+
+
+def clean(text: str) -> str:
+    """A text on one line, without what steers a terminal: names and titles are whatever a stranger wrote."""
+    return "".join(character if character.isprintable() else "�" for character in text)

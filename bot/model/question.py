@@ -72,7 +72,7 @@ class Asking:
         who: may answer.
         ttl_s: seconds until it expires.
         important: a second confirmation is wanted (FORM-12).
-        key: the same question asked again is the same question; None: by its place in the run and its words.
+        key: the same question asked again is the same question; None: by its words, and how often they were asked.
     """
 
     text: str = field(repr=False)

@@ -12,10 +12,11 @@ from bot.ports.questions import Confirm, Gone, Kept, Lost, NotYours, Outcome, Re
 from bot.questions.room import QuestionRoom
 from bot.questions.showing import masked, plain, result
 from bot.questions.words import QuestionWords
+from forms.field import FieldKind
 from forms.presentation import filled
 from forms.reading import Locale
 from forms.replies import read_reply
-from forms.selection import decision
+from forms.selection import decision, is_weak
 from policy.event import Event
 
 _ANY_NAME: Final = r"@[^\s:,]+"
@@ -67,7 +68,10 @@ class Hearing:
         if masked(question):
             return Answer(text=plain(words.say("use_form")))
         text = _without_address(event, text) if event.mentions_self else text
-        if question.state is QuestionState.CONFIRMING:
+        confirming = question.state is QuestionState.CONFIRMING
+        if is_weak(text) and (confirming or not _takes_text(question)) and not await self._is_reply(event):
+            return None  # said to somebody else in the thread
+        if confirming:
             sure = decision(text)
             if sure is True:
                 outcome = await self._room.answer(
@@ -102,6 +106,11 @@ class Hearing:
         if question is not None and question.state.pending:
             await self._room.told(question, parts)
 
+    async def _is_reply(self, event: Event) -> bool:
+        """A reply to what shows a question, not merely a word in its thread."""
+        message = None if event.reply is None else event.reply.message
+        return message is not None and await self._room.shown_by(event.destination, message) is not None
+
     async def _asked(self, event: Event) -> Question | None:
         for message in (None if event.reply is None else event.reply.message, event.destination.thread):
             if message is not None:
@@ -125,6 +134,11 @@ class Hearing:
                 return Answer(text=plain(words.say("too_late")))
             case NotYours():
                 return None
+
+
+def _takes_text(question: Question) -> bool:
+    """Whether any word could be an answer."""
+    return any(field.kind is FieldKind.TEXT and not field.fixed for field in question.form.fields)
 
 
 def _without_address(event: Event, text: str) -> str:

@@ -62,7 +62,7 @@ PROBLEMS: Final[Mapping[str, str]] = {
 }
 OWN: Final[Mapping[str, str]] = {
     "question.fill_in": "Fill in the form",
-    "question.reply": "You can answer by replying to this message:",
+    "question.reply": "You can answer by replying to this message, a line for each field.",
     "question.reply_one": "You can answer by replying to this message.",
     "question.in_form": "Please answer in the form.",
     "question.zone": "Times are in {zone}.",

@@ -45,6 +45,7 @@ class Controls:
         language: Callable[[Work, Material], str],
         stop: Stop,
         go_on: Continue,
+        done: Callable[[Work, str], None],
         clock: Callable[[], datetime],
     ) -> None:
         """Make it.
@@ -60,6 +61,7 @@ class Controls:
             language: of a person's words.
             stop: what "stop" does.
             go_on: what a tap of an agent's own button does.
+            done: is told what came of it.
             clock: gives aware times.
         """
         self._channels = channels
@@ -72,6 +74,7 @@ class Controls:
         self._language = language
         self._stop = stop
         self._go_on = go_on
+        self._done = done
         self._clock = clock
 
     async def carry_out(self, work: Work) -> None:
@@ -144,4 +147,5 @@ class Controls:
         new, _ = self._clearing.checked(work, parts)
         sent = await self._inbox.finish(work.event_id, new, outcome="control", now=self._clock())
         self._dispatcher.enqueue(sent)
+        self._done(work, "control")
         return sent

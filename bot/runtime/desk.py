@@ -1,6 +1,8 @@
 """What an agent may ask for while it works on one request (see :class:`bot.ports.agent.Desk`)."""
 
 import asyncio
+import hashlib
+from collections import Counter
 from contextlib import AbstractContextManager
 
 from bot.model.errors import AskError, ChannelError
@@ -44,7 +46,7 @@ class RequestDesk:
         self._questions = questions
         self._attachments: frozenset[Attachment] = frozenset(request.attachments)
         self._limit_bytes = limit_bytes
-        self._asked = 0
+        self._asked: Counter[str] = Counter()
         self._given: list[str] = []
         self._resting: dict[str, asyncio.Task[None]] = {}
 
@@ -70,7 +72,7 @@ class RequestDesk:
         return (self._request.id, self._agent) == (request_id, agent)
 
     async def ask(self, asking: Asking) -> Conclusion:
-        """Ask there where the request was made; a question without a key is known by its place in the run."""
+        """Ask there where the request was made; a question without a key is known by its words in the run."""
         if self._questions is None:
             raise AskError("no_questions", "nobody can be asked here")
         question = await self._put(self._questions, asking)
@@ -106,11 +108,12 @@ class RequestDesk:
             await questions.ended(question_id)
 
     async def _put(self, questions: QuestionRoom, asking: Asking) -> Question:
-        self._asked += 1
+        words = hashlib.sha256(repr((asking.text, asking.schema)).encode(errors="replace")).hexdigest()[:32]
+        self._asked[words] += 1
         return await questions.ask(
             asking,
             agent=self._agent,
-            key=asking.key or f"{self._request.id}:{self._asked}",
+            key=asking.key or f"{self._request.id}:{words}:{self._asked[words]}",
             place=self._run.work.place,
             to=self._to,
             asker=self._run.work.reading.event.sender,

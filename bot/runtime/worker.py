@@ -125,6 +125,7 @@ class Worker:
             language=lambda work, material: self._language(work, material, door.settings(work.place)),
             stop=self._stop,
             go_on=self._go_on,
+            done=self._publish,
             clock=clock,
         )
         self._control: Lanes[Work] = Lanes("control", controls.carry_out)

@@ -18,6 +18,8 @@ from bot.ports.questions import Confirm, Gone, Lost, Taken
 from bot.questions.links import Links
 from tests.acceptance.test_questions import CHANNEL, OPEN, AskingAgent, keyboard, request, tap, until
 from tests.acceptance.test_questions_api import interface, shown
+from tests.acceptance.test_questions_matrix import ask
+from tests.acceptance.test_questions_telegram_more import YES_NO
 from tests.harness import ANN, BOB, GROUP, POLICY, Clock, running
 
 rule = pytest.mark.rule
@@ -104,6 +106,31 @@ async def test_a_card_of_which_nobody_knew_whether_it_arrived_goes_on_once_someb
         await until(lambda: agent.conclusions and keyboard(api, card) == [])
         await gateway.settled()
     assert agent.conclusions[0].answer == {"channel": "beta"}
+
+
+class Changing(AskingAgent):
+    """Asks two questions at once, in another order and with another third one each time."""
+
+    async def run(self, request, desk):
+        self.asked += 1
+        texts = ["One?", "Two?"][:: 1 if self.asked % 2 else -1]
+        texts.append(f"Attempt {self.asked}?")
+        await asyncio.gather(*(desk.ask(Asking(text=text, schema=CHANNEL)) for text in texts))
+        yield Final(text="done")
+
+
+@rule("DUR-3", "FORM-7")
+async def test_a_run_that_is_repeated_and_asks_in_another_order_finds_its_questions_and_may_ask_others(api, tmp_path):
+    agent = Changing()
+    for attempt in (1, 2):
+        async with gateway_of(tmp_path, api, agent) as gateway:
+            if attempt == 1:
+                request(api)
+            await until(lambda attempt=attempt: len(api.texts(GROUP)) == 2 + attempt)
+            await gateway.settled()
+            assert sorted(api.texts(GROUP)) == sorted(
+                ["One?", "Two?", *(f"Attempt {n}?" for n in range(1, attempt + 1))]
+            )
 
 
 class Dying(AskingAgent):
@@ -305,3 +332,18 @@ async def test_what_an_agent_writes_is_asked_or_refused_and_nothing_else_breaks(
         agent.asking = Asking(text="Which channel?", schema=CHANNEL)
         request(api)
         await until(lambda: any(text.startswith("Which channel?") for text in api.texts(GROUP)))
+
+
+@rule("FORM-14")
+@pytest.mark.parametrize("weak", ["ok", "👍"])
+async def test_a_weak_word_in_the_thread_of_a_question_is_chat_and_a_yes_is_an_answer(desk, weak):
+    room = await desk.room(desk.ann, desk.bob, encrypted=True)
+    agent = AskingAgent(schema=YES_NO, text="Delete it?")
+    async with desk.running(agent=agent) as gateway:
+        there = await ask(desk, gateway, room)
+        await there.say(weak, thread=there.id)
+        await gateway.settled()
+        assert agent.conclusions == []
+        await there.say("yes", thread=there.id)
+        await until(lambda: agent.conclusions)
+    assert agent.conclusions[0].answer == {"sure": True}

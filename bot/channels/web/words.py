@@ -64,7 +64,7 @@ PAGE: Final[dict[str, str]] = {
     "decision.result": "Outcome",
     "decision.notes": "Notes",
     "decision.observed": "The words are kept for a while as untrusted context.",
-    "try.title": "Five things to try",
+    "try.title": "Things to try",
     "try.button": "Try it",
     "try.as": "as {person} in {room}",
     "state.live": "Connected",

@@ -131,6 +131,6 @@ def test_a_direct_chat_is_a_place_of_its_own_kind_for_invites():
 
 
 def test_invites_of_others_than_operators_have_a_rate():
-    busy = replace(MEMORY, person_controls=policy().direct.rate.person * 3)
+    busy = replace(MEMORY, person_controls=policy().direct.rate.person)
     assert admit(policy(), direct("", kind=Kind.INVITE), busy, now=NOW).reason is Reason.RATE_LIMITED
     assert admit(policy(), invite(sender=ANN), busy, now=NOW).reason is Reason.INVITE_ACCEPTED

@@ -185,7 +185,7 @@ def test_too_many_requests_a_minute_are_muted_and_stop_still_works(counts):
 
 
 def test_control_commands_have_a_rate_of_their_own():
-    memory = replace(MEMORY, person_controls=60)
+    memory = replace(MEMORY, person_controls=20)
     assert judged(event(command=command("stop")), memory=memory).reason is R.RATE_LIMITED
     assert judged(event(mentions_self=True), memory=memory).reason is R.EXPLICIT_MENTION
 
@@ -363,6 +363,12 @@ def test_a_label_in_the_destination_of_another_platform_never_grants_trust(an_ev
 
 
 ASKED = replace(MEMORY, question=True)
+
+
+def test_answers_have_three_times_the_rate_of_requests():
+    tap = event("", kind=Kind.TAP)
+    assert judged(tap, memory=replace(ASKED, person_controls=59)).reason is R.ANSWER
+    assert judged(tap, memory=replace(ASKED, person_controls=60)).reason is R.RATE_LIMITED
 
 
 @pytest.mark.parametrize(
