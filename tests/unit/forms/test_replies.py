@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from forms.replies import Reply, ReplyError, read_reply
 from forms.schema import Form
+from forms.selection import is_weak
 from forms.validation import Judge
 from tests.unit.forms.replying import (
     BOOLEAN,
@@ -593,3 +594,11 @@ def test_long_texts_take_time_in_proportion(unit: str) -> None:
         read_reply(EVERYTHING, text, locale=berlin(""), today=TODAY, judge=judge)
 
         assert process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("text", "weak"),
+    [("ok", True), ("👍", True), ("yes", False), ("no", False), ("maybe", False), ("x" * 300, False)],
+)
+def test_what_people_also_say_to_each_other_is_a_weak_decision(text, weak):
+    assert is_weak(text) is weak
