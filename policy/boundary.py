@@ -30,6 +30,8 @@ class Basis(StrEnum):
 
     REQUEST = "request"  # an event there was decided RESPOND
     REPORT = "report"  # a verified internal destination of reports
+    DRAFT = "draft"  # an operator has approved exactly these words for this destination (AUTO-6)
+    GRANT = "grant"  # a scheduled delivery with a grant for this destination (OUT-6)
     NONE = "none"
 
 

@@ -5,7 +5,8 @@ DiscreetError
 ├── StoreError           the disk or the database                  (storage)
 ├── ChannelError         a platform: refused, unreachable          (channels)
 ├── AgentError           an agent: slow, absent, wrong             (agents)
-│   └── AskError         a question that can't be asked            (questions)
+│   ├── AskError         a question that can't be asked            (questions)
+│   └── ProposalError    an action that can't be proposed or used  (approvals)
 └── ClearanceError       our own code: a way round the door        (model.clearance)
 
 The first two stand in :mod:`bot.config.errors`, the lowest layer, and are had from here.
@@ -13,7 +14,16 @@ The first two stand in :mod:`bot.config.errors`, the lowest layer, and are had f
 
 from bot.config.errors import ConfigError, DiscreetError
 
-__all__ = ["AgentError", "AskError", "ChannelError", "ClearanceError", "ConfigError", "DiscreetError", "StoreError"]
+__all__ = [
+    "AgentError",
+    "AskError",
+    "ChannelError",
+    "ClearanceError",
+    "ConfigError",
+    "DiscreetError",
+    "ProposalError",
+    "StoreError",
+]
 
 
 class StoreError(DiscreetError):
@@ -48,6 +58,19 @@ class AskError(AgentError):
         super().__init__(text)
         self.code = code
         self.problems = problems
+
+
+class ProposalError(AgentError):
+    """An action can't be proposed, changed, claimed or told the end of (APPR-4 to 6); nothing has changed.
+
+    Attributes:
+        code: bounded, such as ``parameters``, ``key_used``, ``forbidden``, ``unreconciled``, ``version``, ``claimed``,
+            ``not_approved``, ``expired``, ``target`` or ``state``.
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class ClearanceError(DiscreetError):

@@ -17,11 +17,23 @@ class OutFile:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Final:
-    """The answer (Markdown), with files and a card of buttons if there are any."""
+    """The answer (Markdown), with files and a card of buttons if there are any.
+
+    Attributes:
+        text: Markdown.
+        files: that go with it.
+        card: of buttons.
+        declared: the class of what it says, or a hard stop, by the agent's own word (AUTO-4); empty: routine.
+        references: ids of the authorised record that it rests on (AUTO-8).
+        auto_after_s: if it becomes a draft: seconds after which it is approved by time (AUTO-7); None: never.
+    """
 
     text: str = field(repr=False)
     files: tuple[OutFile, ...] = ()
     card: Card | None = None
+    declared: str = ""
+    references: tuple[str, ...] = ()
+    auto_after_s: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -310,6 +310,188 @@ question_parts: Final = Table(  # the parts of the outbox that show a question
 )
 Index("ix_question_parts_question_id", question_parts.c.question_id)
 
+approvals: Final = Table(
+    "approvals",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("code", Text, nullable=False),
+    Column("agent", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("account", Text),  # account to thread: of the origin; of a draft where it is to be said
+    Column("channel", Text),
+    Column("thread", Text),
+    Column("chat", Text),
+    Column("person", Text),
+    Column("requester", Text),
+    Column("event_id", _ID),
+    Column("obligation", Text),  # of a draft: its destination in full, one that is open for each (AUTO-6)
+    Column("language", Text, nullable=False),
+    Column("rule", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("revision", Integer, nullable=False),
+    Column("claim_key", Text, nullable=False, server_default=text("''")),
+    Column("proposed_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger),
+    Column("auto_at", BigInteger),
+    Column("reminded_at", BigInteger),
+    Column("escalated", Boolean, nullable=False, server_default=text("0")),
+    Column("decided_at", BigInteger),
+    Column("claimed_at", BigInteger),
+    Column("closed_at", BigInteger),
+    Column("document", LargeBinary),  # proposal, notes, what was replaced: words, with a retention
+    UniqueConstraint("agent", "key"),
+    sqlite_with_rowid=False,
+)
+Index(
+    "ix_approvals_open",
+    approvals.c.proposed_at,
+    sqlite_where=text("closed_at IS NULL"),
+    postgresql_where=text("closed_at IS NULL"),
+)
+Index(
+    "ix_approvals_code",
+    approvals.c.code,
+    unique=True,
+    sqlite_where=text("closed_at IS NULL"),
+    postgresql_where=text("closed_at IS NULL"),
+)
+Index(
+    "ix_approvals_obligation",
+    approvals.c.obligation,
+    unique=True,
+    sqlite_where=text("closed_at IS NULL AND obligation IS NOT NULL"),
+    postgresql_where=text("closed_at IS NULL AND obligation IS NOT NULL"),
+)
+Index("ix_approvals_version", approvals.c.agent, approvals.c.version)
+Index(
+    "ix_approvals_contents",
+    approvals.c.closed_at,
+    sqlite_where=text("document IS NOT NULL AND closed_at IS NOT NULL"),
+    postgresql_where=text("document IS NOT NULL AND closed_at IS NOT NULL"),
+)
+
+approval_decisions: Final = Table(
+    "approval_decisions",
+    metadata,
+    Column("id", _ID, primary_key=True),
+    Column("approval_id", Text, ForeignKey("approvals.id"), nullable=False),
+    Column("version", Text, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("person", Text, nullable=False),
+    Column("account", Text),
+    Column("way", Text, nullable=False),
+    Column("for_whom", Text, nullable=False, server_default=text("''")),
+    Column("at", BigInteger, nullable=False),
+    Column("words", Text),  # with a retention
+    Column("proof", LargeBinary),
+)
+Index("ix_approval_decisions_approval_id", approval_decisions.c.approval_id)
+
+approval_parts: Final = Table(  # the parts of the outbox that show an approval, or say the words of a draft
+    "approval_parts",
+    metadata,
+    Column("part_id", _ID, ForeignKey("outbox.id"), primary_key=True, autoincrement=False),
+    Column("approval_id", Text, ForeignKey("approvals.id"), nullable=False),
+    Column("role", Text, nullable=False),
+    Column("version", Text, nullable=False),
+)
+Index("ix_approval_parts_approval_id", approval_parts.c.approval_id, approval_parts.c.role)
+
+approval_files: Final = Table(  # of drafts
+    "approval_files",
+    metadata,
+    Column("approval_id", Text, ForeignKey("approvals.id"), nullable=False),
+    Column("version", Text, nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("media_type", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    PrimaryKeyConstraint("approval_id", "version", "number"),
+)
+
+passkeys: Final = Table(
+    "passkeys",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("person", Text, nullable=False),
+    Column("public_key", LargeBinary, nullable=False),
+    Column("sign_count", BigInteger, nullable=False),
+    Column("label", Text, nullable=False),
+    Column("added_at", BigInteger, nullable=False),
+    Column("revoked_at", BigInteger),
+    sqlite_with_rowid=False,
+)
+Index("ix_passkeys_person", passkeys.c.person)
+
+passkey_invites: Final = Table(
+    "passkey_invites",
+    metadata,
+    Column("token", Text, primary_key=True),  # its digest
+    Column("person", Text, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("used_at", BigInteger),
+    sqlite_with_rowid=False,
+)
+
+grants: Final = Table(
+    "grants",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("issuer", Text, nullable=False),  # operator:ID or dispatcher:NAME
+    Column("agent", Text, nullable=False),
+    Column("account", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("thread", Text),
+    Column("purpose", Text, nullable=False),
+    Column("issued_at", BigInteger, nullable=False),
+    Column("expires_at", BigInteger, nullable=False),
+    Column("uses", Integer, nullable=False),
+    Column("used", Integer, nullable=False, server_default=text("0")),
+    Column("revoked_at", BigInteger),
+    sqlite_with_rowid=False,
+)
+Index("ix_grants_agent", grants.c.agent, grants.c.expires_at)
+
+deliveries: Final = Table(
+    "deliveries",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("agent", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("grant_id", Text),
+    Column("account", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("thread", Text),
+    Column("state", Text, nullable=False),
+    Column("code", Text),  # why the latest one was muted
+    Column("at", BigInteger),  # once; else:
+    Column("cron", Text),
+    Column("timezone", Text, nullable=False),
+    Column("next_at", BigInteger),
+    Column("fired", Integer, nullable=False, server_default=text("0")),
+    Column("made_at", BigInteger, nullable=False),
+    Column("closed_at", BigInteger),
+    Column("document", LargeBinary),  # the words, with a retention
+    UniqueConstraint("agent", "key"),
+    sqlite_with_rowid=False,
+)
+Index(
+    "ix_deliveries_due",
+    deliveries.c.next_at,
+    sqlite_where=text("closed_at IS NULL"),
+    postgresql_where=text("closed_at IS NULL"),
+)
+
+delivery_parts: Final = Table(
+    "delivery_parts",
+    metadata,
+    Column("part_id", _ID, ForeignKey("outbox.id"), primary_key=True, autoincrement=False),
+    Column("delivery_id", Text, ForeignKey("deliveries.id"), nullable=False),
+)
+Index("ix_delivery_parts_delivery_id", delivery_parts.c.delivery_id)
+
 chat_messages: Final = Table(
     "chat_messages",
     metadata,

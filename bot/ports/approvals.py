@@ -1,0 +1,372 @@
+"""What other rooms ask of the room of approvals, and what it asks of its store."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Protocol
+
+from bot.model.approval import Action, Approval, DecidedBy, Origin, Proposal, Verdict
+from bot.model.output import OutFile
+from bot.ports.store import NewPart, Waiting
+from policy.destination import Destination
+
+# what comes of a decision; each is told to the person who decided, in private where the platform can
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decided:
+    """It is decided; with a quorum that is not full yet it is still in review, and the voice counts."""
+
+    approval: Approval
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Stale:
+    """Another version than the one that stands now was shown (APPR-3)."""
+
+    approval: Approval
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Already:
+    """It was decided before, expired or taken back; ``approval.state`` tells which."""
+
+    approval: Approval
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NotEntitled:
+    """Somebody else has to decide: ``why`` is stranger, not_named, requester or voted (APPR-8)."""
+
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WordsWanted:
+    """The decision needs words: a comment, or the justification of a gate that is not passed (APPR-7)."""
+
+    approval: Approval
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Unseen:
+    """Something of it was not shown there yet: it can be denied, not approved (APPR-2)."""
+
+    approval: Approval
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PasskeyWanted:
+    """High assurance: a tap opens the page and decides nothing (APPR-9)."""
+
+    approval: Approval
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class NoSuch:
+    """There is no such approval, or none that this person may know of."""
+
+
+Outcome = Decided | Stale | Already | NotEntitled | WordsWanted | Unseen | PasskeyWanted | NoSuch
+
+
+class Approvals(Protocol):
+    """The room of approvals (APPR-3 to 8)."""
+
+    async def propose(
+        self, proposal: Proposal, *, agent: str, origin: Origin | None, language: str | None = None
+    ) -> Approval:
+        """Judge a call by the policy in force and store it; it is shown to people where the rule wants them.
+
+        Returns:
+            APPROVED where the rule needs nobody, DENIED where it forbids the call, else PROPOSED; the approval as it
+            stands where this agent has proposed with this key before.
+
+        Raises:
+            ProposalError: it can't be proposed.
+        """
+        ...
+
+    async def look(self, approval_id: str) -> Approval | None:
+        """An approval as it stands."""
+        ...
+
+    async def revise(self, approval_id: str, action: Action, *, by: str | None, revision: int) -> Approval:
+        """Another action in its place: a new version, which has to be looked at anew (APPR-3).
+
+        Args:
+            approval_id: of the approval.
+            action: as it is to be now.
+            by: account of the operator who changed it; None: the agent.
+            revision: that was read.
+
+        Raises:
+            ProposalError: it has been decided, used or changed meanwhile.
+        """
+        ...
+
+    async def decide(
+        self,
+        approval_id: str,
+        version: str,
+        verdict: Verdict,
+        *,
+        by: str,
+        way: DecidedBy,
+        at: Destination | None,
+        words: str = "",
+        proof: bytes | None = None,
+    ) -> Outcome:
+        """A person decides on the version that they were shown.
+
+        Args:
+            approval_id: of the approval.
+            version: that was shown.
+            verdict: what they say.
+            by: their account, as the platform authenticated it.
+            way: by which it comes.
+            at: where they said it; None: on a page.
+            words: reason, comment or justification.
+            proof: of a passkey.
+        """
+        ...
+
+    async def unfold(self, approval_id: str, version: str, place: Destination) -> Approval | None:
+        """Everything of this version was shown at a place (APPR-2); None: it has changed meanwhile."""
+        ...
+
+    async def claim(self, approval_id: str, *, version: str, key: str, target_present: bool | None) -> Approval:
+        """Use an approval, once; everything is checked again (APPR-5).
+
+        Args:
+            approval_id: of the approval.
+            version: of what would run.
+            key: the same claim made again with it is the same claim.
+            target_present: what the agent's own check has found; None: it has not looked.
+
+        Raises:
+            ProposalError: not approved, expired, used, another version, its target gone, an approver not entitled now.
+        """
+        ...
+
+    async def outcome(self, approval_id: str, *, executed: bool | None, note: str) -> Approval:
+        """What came of it; ``executed`` None: nobody knows (APPR-6).
+
+        Raises:
+            ProposalError: it was not claimed, or another outcome was told before.
+        """
+        ...
+
+    async def reconcile(self, approval_id: str, *, executed: bool, evidence: str, by: str) -> Approval:
+        """Somebody has found out what became of an unknown one.
+
+        Raises:
+            ProposalError: it is not unknown, or there is no evidence.
+        """
+        ...
+
+    async def cancel(self, approval_id: str) -> Approval:
+        """The agent takes it back.
+
+        Raises:
+            ProposalError: it is used already, or over.
+        """
+        ...
+
+    async def changed(self, approval_id: str, *, since: int) -> Approval | None:
+        """Return when its revision is no longer ``since``."""
+        ...
+
+    async def by_code(self, code: str) -> Approval | None:
+        """The one that people know by a code, among those that are not closed."""
+        ...
+
+    async def pending(self) -> list[Approval]:
+        """All that are not closed, the oldest first."""
+        ...
+
+
+class Role:
+    """What a part of the outbox is to an approval; ``prompt:deny:ACCOUNT`` asks that person for words."""
+
+    CARD = "card"
+    FULL = "full"  # everything that did not fit into the card
+    SEND = "send"  # the words of an approved draft
+    PROMPT = "prompt"
+    NOTICE = "notice"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Shown:
+    """A part of the outbox that belongs to an approval.
+
+    Attributes:
+        part: to be stored.
+        role: see :class:`Role`.
+        version: that it shows or says.
+    """
+
+    part: NewPart
+    role: str
+    version: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Standing:
+    """A message of ours that belongs to an approval: ``role`` and ``version`` as they were stored with its part."""
+
+    approval: Approval
+    role: str
+    version: str
+    destination: Destination
+    message: str
+
+
+class ApprovalStore(Protocol):
+    """Where approvals are kept; every write is durable when it returns, with its journal record."""
+
+    async def put(
+        self, approval: Approval, shown: Sequence[Shown], *, files: Sequence[OutFile] = (), now: datetime
+    ) -> tuple[Approval, list[Waiting], bool]:
+        """Store an approval, the files of a draft, and what shows it, one transaction.
+
+        Returns:
+            The approval and its parts on their way, and True; the one that is there already under the agent's key, no
+            parts, and False. A draft finds the open draft of the same destination (AUTO-6).
+        """
+        ...
+
+    async def get(self, approval_id: str) -> Approval | None:
+        """One approval."""
+        ...
+
+    async def by_code(self, code: str) -> Approval | None:
+        """By its code, among those that are not closed."""
+        ...
+
+    async def draft_for(self, destination: Destination) -> Approval | None:
+        """The draft of a destination that is not closed (AUTO-6)."""
+        ...
+
+    async def unreconciled(self, agent: str, version: str) -> Approval | None:
+        """One of this agent and this version whose outcome is unknown, or that is claimed (APPR-6)."""
+        ...
+
+    async def change(
+        self,
+        approval: Approval,
+        *,
+        verb: str,
+        now: datetime,
+        shown: Sequence[Shown] = (),
+        files: Sequence[OutFile] | None = None,
+    ) -> list[Waiting] | None:
+        """Write a change, if nobody has changed it since.
+
+        Args:
+            approval: as it is to be; ``revision`` is the one that was read.
+            verb: of the table of states, for the journal.
+            now: aware.
+            shown: parts that go out with it.
+            files: of the new version of a draft; None: as they were.
+
+        Returns:
+            The parts on their way; None: another change was first.
+        """
+        ...
+
+    async def show(self, approval: Approval, shown: Sequence[Shown], *, now: datetime) -> list[Waiting]:
+        """Store further parts that belong to an approval, whatever its state."""
+        ...
+
+    async def of_part(self, part_id: int) -> tuple[Approval, Standing | None] | None:
+        """The approval that a part of the outbox belongs to; with the message where a receipt is there."""
+        ...
+
+    async def role_of(self, part_id: int) -> tuple[str, str] | None:
+        """(role, version) of a part."""
+        ...
+
+    async def at(self, destination: Destination, message: str) -> Standing | None:
+        """The approval that a message of ours belongs to."""
+        ...
+
+    async def messages(self, approval_id: str, role: str) -> list[Standing]:
+        """Our messages of one role, in order."""
+        ...
+
+    async def sendings(self, approval_id: str, version: str) -> Mapping[int, str]:
+        """The state of each part that says the words of an approved draft, by its number."""
+        ...
+
+    async def files(self, approval_id: str, version: str) -> tuple[OutFile, ...]:
+        """The files of a draft."""
+        ...
+
+    async def pending(self) -> list[Approval]:
+        """All that are not closed, the oldest first."""
+        ...
+
+    async def recent(self, limit: int) -> list[Approval]:
+        """The latest, whatever their state."""
+        ...
+
+    async def sweep(self, *, now: datetime, contents_before: datetime) -> int:
+        """Erase the words of approvals that were closed long enough ago; returns of how many."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Passkey:
+    """A passkey of an operator (APPR-9).
+
+    Attributes:
+        id: credential id, base64url.
+        person: id of the principal.
+        public_key: COSE.
+        sign_count: last seen.
+        added_at: when it was enrolled.
+        label: what the person called it.
+    """
+
+    id: str
+    person: str
+    public_key: bytes = field(repr=False)
+    sign_count: int
+    added_at: datetime
+    label: str = field(default="", repr=False)
+
+
+class PasskeyStore(Protocol):
+    """Where passkeys are kept; every write is durable when it returns, with its journal record."""
+
+    async def add(self, passkey: Passkey, *, token: str, now: datetime) -> bool:
+        """Keep a passkey and use up the invite whose token has this digest, one transaction; False: it is used up."""
+        ...
+
+    async def of(self, person: str) -> list[Passkey]:
+        """Those of a person that are not revoked."""
+        ...
+
+    async def get(self, passkey_id: str) -> Passkey | None:
+        """One that is not revoked."""
+        ...
+
+    async def used(self, passkey_id: str, *, sign_count: int) -> bool:
+        """Note the counter; False: it did not rise where it should have (a copy of the key)."""
+        ...
+
+    async def revoke(self, passkey_id: str, *, now: datetime) -> bool:
+        """Take one away; whether there was one."""
+        ...
+
+    async def invite(self, person: str, *, token: str, expires_at: datetime, now: datetime) -> None:
+        """Let a person enrol one passkey with the token of this digest."""
+        ...
+
+    async def invited(self, token: str, *, now: datetime) -> str | None:
+        """Whom a token invites, by its digest; None: nobody, or not any more."""
+        ...
+
+
+Document = Mapping[str, Any]
