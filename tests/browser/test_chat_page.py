@@ -478,7 +478,7 @@ async def test_what_is_wrong_is_said_beside_its_field_and_only_that_is_mended(sc
         assert await boxes.get_attribute("aria-invalid") == "true"
         described = (await boxes.get_attribute("aria-describedby") or "").split()
         said = [await page.page.locator(f"#{id_}").inner_text() for id_ in described]
-        assert said == ["at least 1 · at most 20", "Please write at most 20."]
+        assert said == ["at least 1 · at most 20", "Please write a number of at most 20."]
         assert await card.get_by_label("Who takes it in").input_value() == "Jordan"
         assert page.desk.asked.attempts == [
             ["boxes: above_maximum", "day: missing_required", "hours: wrong_type", "mail: invalid_email"]
