@@ -30,13 +30,15 @@ def audience_of(policy: Policy, destination: Destination, *, chat: Chat, person:
 
 
 def settings_of(policy: Policy, destination: Destination, *, chat: Chat, person: str | None) -> ChannelPolicy:
-    """The settings that hold at a destination, with the audience in them resolved."""
+    """The settings that hold at a destination; in a one-to-one chat audience and counterparty are its person's."""
     if chat is Chat.DIRECT:
         audience = audience_of(policy, destination, chat=chat, person=person)
         settings = policy.direct
-        if settings.audience is audience:
+        principal = policy.person(person)
+        counterparty = None if principal is None else principal.counterparty
+        if settings.audience is audience and settings.counterparty == counterparty:
             return settings
-        return replace(settings, audience=audience, progress=audience.trusted)
+        return replace(settings, audience=audience, progress=audience.trusted, counterparty=counterparty)
     return policy.channel(destination)
 
 

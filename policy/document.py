@@ -12,7 +12,10 @@ from policy import ruleset
 from policy.decision import Audience
 from policy.destination import Destination
 from policy.document_checks import burst_times, check, effective
+from policy.document_content import detectors_of, disclosure_of
 from policy.document_model import HINTS, Autonomy, Channel, Document, Rate, Settings
+from policy.document_record import record_of
+from policy.document_rules import approvals_of, check_approvals
 from policy.document_shape import fit
 from policy.ruleset import Access, ChannelPolicy, ContentClass, Policy, Resend, Streaming
 from policy.tree import DocumentError
@@ -39,6 +42,7 @@ def load(text: str, *, source: str, environment: Mapping[str, str]) -> Policy:
     document, report = fit(Document, text, source=source, environment=environment, hints=HINTS)
     if document is not None:
         check(document, report)
+        check_approvals(document, report)
     if document is None or report.problems:
         raise DocumentError(report.problems)
     return _policy(document, digest=hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest())
@@ -138,6 +142,11 @@ def _policy(document: Document, *, digest: str) -> Policy:
         agent=defaults.agent,
         approvers={name: frozenset(members) for name, members in document.approvers.groups.items()},
         tiers=_tiers(document),
+        record=record_of(document.record),
+        needs_reference=frozenset(map(ContentClass, document.autonomy.needs_reference)),
+        detectors=detectors_of(document.detectors),
+        disclosure=disclosure_of(document.disclosure),
+        approvals=approvals_of(document),
     )
 
 
@@ -215,4 +224,5 @@ def _autonomy(document: Document, own: Autonomy | None, counterparty: str | None
         automatic=automatic,
         draft_only=ruleset.DRAFT_ONLY | classes,
         auto_after=bool(general.auto_after if own is None or own.auto_after is None else own.auto_after),
+        holding_words=bool(general.holding_words if own is None or own.holding_words is None else own.holding_words),
     )

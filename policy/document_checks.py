@@ -32,7 +32,7 @@ def check(document: Document, report: Report) -> None:
     for number, request in enumerate(document.bot_requests):
         path: Path = ("bot_requests", number)
         if request.requested_by not in document.operators:
-            report((*path, "requested_by"), "only an operator can ask for this (PART-5)", _an_operator(document))
+            report((*path, "requested_by"), "only an operator can ask for this (PART-5)", an_operator(document))
         if request.channel not in document.channels and request.channel.room not in document.channels:
             report((*path, "channel"), "this channel is not listed", "list it under channels first")
         if request.bot.partition(":")[0] != request.channel.platform:
@@ -53,7 +53,12 @@ def check(document: Document, report: Report) -> None:
     for group, members in document.approvers.groups.items():
         for number, member in enumerate(members):
             if member not in document.operators:
-                report(("approvers", "groups", group, number), "an approver is an operator", _an_operator(document))
+                report(("approvers", "groups", group, number), "an approver is an operator", an_operator(document))
+    for name, entry in document.record.items():
+        for number, counterparty in enumerate(entry.counterparties or ()):
+            if counterparty not in document.counterparties:
+                mend = nearest(counterparty, document.counterparties)
+                report(("record", name, "counterparties", number), "this counterparty is not listed", mend)
     for path, burst in _bursts(document):
         _burst(path, burst, document.defaults.burst, report)
 
@@ -181,6 +186,7 @@ def burst_times(burst: Burst | None, general: Burst | None) -> BurstTimes:
     return times
 
 
-def _an_operator(document: Document) -> str:
+def an_operator(document: Document) -> str:
+    """The mend where somebody is named who is no operator."""
     known = ", ".join(document.operators)
     return f"name one of {known}" if known else "list somebody under operators first"

@@ -8,6 +8,9 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
+from policy.document_approvals import Approvals, Approver
+from policy.document_content import Disclosures, Topic, TopicDetectors
+from policy.document_record import EntryId, RecordEntry
 from policy.document_shape import Duration, Hints, Identifier, Moment, Shape, Term
 from policy.document_words import (
     Account,
@@ -53,6 +56,9 @@ class Autonomy(Shape):
     auto_after: bool | None = Field(
         default=None, description="A draft may carry a deadline after which it is approved by time (AUTO-7)."
     )
+    holding_words: bool | None = Field(
+        default=None, description="While a draft waits, people read one neutral sentence instead of nothing."
+    )
 
 
 class GeneralAutonomy(Autonomy):
@@ -61,6 +67,10 @@ class GeneralAutonomy(Autonomy):
     tiers: dict[Literal["1", "2", "3"], list[Class]] = Field(
         default_factory=dict,
         description="By tier of the counterparty: further classes that are filed as drafts. All of them: [routine].",
+    )
+    needs_reference: list[Class] = Field(
+        default_factory=list,
+        description="Classes that are unverified claims unless an entry of the record is named (AUTO-8).",
     )
 
 
@@ -220,7 +230,7 @@ class Invites(Shape):
 class Approvers(Shape):
     """Who may decide (APPR-1)."""
 
-    groups: dict[Identifier, list[Identifier]] = Field(
+    groups: dict[Identifier, list[Approver]] = Field(
         default_factory=dict, description="Operators by the name of their group. An empty group is nobody."
     )
 
@@ -256,7 +266,20 @@ class Document(Shape):
     )
     invites: Invites = Field(default_factory=Invites, description="Whose invites into channels the bot follows.")
     autonomy: GeneralAutonomy = Field(default_factory=GeneralAutonomy, description="What may be said without asking.")
+    detectors: dict[Topic, TopicDetectors] = Field(
+        default_factory=dict,
+        description="What raises the class of an answer, beside the package's own detectors (AUTO-4).",
+    )
+    disclosure: Disclosures = Field(
+        default_factory=Disclosures, description="What never goes outside, beside what the package knows (OUT-4)."
+    )
     approvers: Approvers = Field(default_factory=Approvers, description="Who may decide.")
+    approvals: Approvals = Field(
+        default_factory=Approvals, description="Which calls of agents need nobody, an approval, or are forbidden."
+    )
+    record: dict[EntryId, RecordEntry] = Field(
+        default_factory=dict, max_length=1000, description="Facts that answers may rest on, by an id of your choice."
+    )
 
 
 _CHATS = "shared chats stand under channels, each by its destination"
@@ -267,6 +290,10 @@ HINTS: Final[Hints] = {
     ("admins",): "list the ids of people who may approve under operators",
     ("direct", "audience"): "remove it: the audience of a one-to-one chat follows from its person (IDENT-3)",
     ("direct", "access"): "write strangers: allow, deny or unknown",
+    ("detectors", "routine"): "detectors raise a class, and nothing is below routine",
+    ("detectors", "hard_stops"): "each hard stop stands under detectors by its name, such as signing (AUTO-3)",
+    ("channels", "*", "detectors"): "detectors stand at the top and hold everywhere",
+    ("autonomy", "detectors"): "detectors stand at the top",
     ("autonomy", "hard_stops"): "remove it: the hard stops are fixed (AUTO-3)",
     ("channels", "*", "autonomy", "hard_stops"): "remove it: the hard stops are fixed (AUTO-3)",
     ("channels", "*", "autonomy", "tiers"): "tiers stand under autonomy at the top",

@@ -162,7 +162,7 @@ def _keys(model: type[Shape], path: Path) -> list[str]:
             kind = _bare(kind.model_fields[str(step)].annotation)
         else:
             kind = _bare(get_args(kind)[-1])  # the values of a dict, the items of a list
-    return list(kind.model_fields)
+    return [field.alias or name for name, field in kind.model_fields.items()]
 
 
 def _bare(kind: Any) -> Any:

@@ -117,8 +117,8 @@ def _streaming(value: object) -> object:
 
 
 def _protected(value: str) -> str:
-    if len(value) < 2:
-        raise flaw("a single character would be found everywhere", "write the whole term")
+    if sum(map(str.isalnum, value)) < 2:
+        raise flaw("a single letter would be found everywhere", "write the whole term; signs alone can't be looked for")
     return value
 
 

@@ -18,7 +18,12 @@ from policy.invites import answer, direct_access
 from policy.reasons import Reason
 from policy.ruleset import Access, ChannelPolicy, Person, Policy
 
-CONTROL_COMMANDS = frozenset({"stop", "cancel", "approve", "deny", "return", "grant", "revoke"})
+OPERATORS_COMMANDS = frozenset({"grant", "revoke", "status"})
+"""What a listed operator alone may command, where insiders alone read along (OUT-6, OUT-8). Said by anybody else or
+anywhere else they are words like any: unrecognised, or the agent's where the policy lists them among its commands."""
+DECISIONS = frozenset({"approve", "deny", "return"})
+"""In a group they are heard where insiders alone read along; among outsiders they are words like any (OUT-8)."""
+CONTROL_COMMANDS = frozenset({"stop", "cancel", "approve", "deny", "return", "passkey"}) | OPERATORS_COMMANDS
 """Commands that the gateway carries out itself: they skip the burst gate and no other (PART-8)."""
 
 _KINDS: dict[Kind, Reason] = {
@@ -203,7 +208,14 @@ def _is_own_command(policy: Policy, event: Event) -> bool:
 
 
 def _recognised(policy: Policy, name: str) -> bool:
-    return name in policy.commands or name in CONTROL_COMMANDS
+    return name in policy.commands or name in CONTROL_COMMANDS - OPERATORS_COMMANDS
+
+
+def _is_control(name: str, settings: ChannelPolicy, person: Person | None) -> bool:
+    """Whether the gateway carries a command out itself, from this person at this place."""
+    if name in OPERATORS_COMMANDS:
+        return settings.audience.trusted and person is not None and person.operator
+    return name in CONTROL_COMMANDS
 
 
 def _consent(
@@ -222,10 +234,11 @@ def _consent(
     if command is not None and command.target is Target.OTHER:
         return False, Reason.ADDRESSED_TO_OTHER  # on every path, the free-text one included
     if event.chat is Chat.DIRECT:
-        return _direct_consent(event, memory)
+        return _direct_consent(event, memory, settings, person)
     # An explicit request comes first: it also overrides "directed at another person" (PART-2).
     if command is not None and command.target is Target.SELF:
-        if command.name in CONTROL_COMMANDS:
+        heard = settings.audience.trusted or command.name not in DECISIONS
+        if heard and _is_control(command.name, settings, person):
             return True, Reason.CONTROL_COMMAND
         if command.name in policy.commands:
             return True, Reason.DIRECTED_COMMAND
@@ -248,11 +261,13 @@ def _consent(
     return _unaddressed(event, settings, person)
 
 
-def _direct_consent(event: Event, memory: Memory) -> tuple[bool, Reason]:
+def _direct_consent(
+    event: Event, memory: Memory, settings: ChannelPolicy, person: Person | None
+) -> tuple[bool, Reason]:
     """PART-4: a human, and something said or sent."""
     if event.origin not in (Origin.HUMAN, Origin.BOT):
         return False, Reason.NO_ADDRESS
-    if event.command is not None and event.command.name in CONTROL_COMMANDS:
+    if event.command is not None and _is_control(event.command.name, settings, person):
         return True, Reason.CONTROL_COMMAND
     if memory.question and event.text.strip():
         return True, Reason.ANSWER

@@ -9,8 +9,30 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from policy.approvals import Approvals
+from policy.content import DRAFT_ONLY, ContentClass, Detector, Disclosure, HardStop
 from policy.decision import Audience
 from policy.destination import Destination
+from policy.record import Entry
+
+__all__ = [
+    "DRAFT_ONLY",
+    "Access",
+    "Autonomy",
+    "BotRequest",
+    "Burst",
+    "ChannelPolicy",
+    "ContentClass",
+    "Counterparty",
+    "HardStop",
+    "Invites",
+    "Observation",
+    "Person",
+    "Policy",
+    "Rate",
+    "Resend",
+    "Streaming",
+]
 
 
 class Access(StrEnum):
@@ -60,32 +82,6 @@ class Rate:
     channel: int = 60
 
 
-class ContentClass(StrEnum):
-    """What an answer is about (AUTO-1, AUTO-2)."""
-
-    ROUTINE = "routine"
-    PRICES = "prices"
-    CONTRACT = "contract"
-    LEGAL = "legal"
-    PUBLIC_POST = "public_post"
-    UNVERIFIED_CLAIM = "unverified_claim"
-    TECHNICAL_FIGURE = "technical_figure"
-
-
-DRAFT_ONLY = frozenset(ContentClass) - {ContentClass.ROUTINE}
-"""Always filed for an operator; a policy can add to it and never take away (AUTO-2)."""
-
-
-class HardStop(StrEnum):
-    """What is never sent, approval or not; no policy can change it (AUTO-3)."""
-
-    SIGNING = "signing"
-    MOVING_MONEY = "moving_money"
-    ENTERING_CREDENTIALS = "entering_credentials"
-    PUBLISHING_PACKAGES = "publishing_packages"
-    PASSING_ON_INFORMATION = "passing_on_information"
-
-
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Autonomy:
     """What may be said without asking.
@@ -94,11 +90,13 @@ class Autonomy:
         automatic: routine content may be sent without an operator (AUTO-1); False: every answer is a draft.
         draft_only: classes that are filed for an operator; always holds all of ``DRAFT_ONLY``.
         auto_after: a draft may carry a deadline after which it is approved by time (AUTO-7).
+        holding_words: while a draft waits, people read one neutral sentence instead of nothing.
     """
 
     automatic: bool = True
     draft_only: frozenset[ContentClass] = DRAFT_ONLY
     auto_after: bool = False
+    holding_words: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -220,6 +218,11 @@ class Policy:
         agent: name of the agent that answers where a channel names none; None: the configuration's default.
         approvers: groups of operators who may decide, by name (APPR-1).
         tiers: what is draft-only by the tier of a counterparty, in addition; already applied in ``channels`` (AUTO-2).
+        record: facts that answers may rest on, by id; files and sources may add to them (AUTO-8).
+        needs_reference: classes that are unverified claims where no such fact is named (AUTO-8).
+        detectors: what raises the class of a text: the package's that are not switched off, and the file's (AUTO-4).
+        disclosure: what the file adds to what never goes outside (OUT-4).
+        approvals: rules for the calls of agents (APPR-1).
     """
 
     channels: Mapping[Destination, ChannelPolicy]
@@ -241,6 +244,11 @@ class Policy:
     agent: str | None = None
     approvers: Mapping[str, frozenset[str]] = field(default_factory=dict)
     tiers: Mapping[int, frozenset[ContentClass]] = field(default_factory=dict)
+    record: Mapping[str, Entry] = field(default_factory=dict, repr=False)
+    needs_reference: frozenset[ContentClass] = frozenset()
+    detectors: tuple[Detector, ...] = field(default=(), repr=False)
+    disclosure: Disclosure = field(default_factory=Disclosure)
+    approvals: Approvals = field(default_factory=Approvals)
 
     def channel(self, destination: Destination) -> ChannelPolicy:
         """What holds at a destination that is no one-to-one chat (IDENT-2).

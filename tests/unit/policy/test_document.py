@@ -5,15 +5,19 @@ import json
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import policy
+from policy.content import Detector, Disclosure, HardStop
 from policy.decision import Audience, Outcome
 from policy.destination import parse_destination
+from policy.detectors import PACKAGE
 from policy.document import DocumentError, load, schema
+from policy.document_content import Topic
 from policy.document_model import Document
 from policy.participation import admit
 from policy.ruleset import (
@@ -268,6 +272,18 @@ def test_autonomy_can_make_more_draft_only_and_never_less():
     assert found.tiers == {1: frozenset({ContentClass.ROUTINE})}
 
 
+def test_words_that_hold_a_place_are_said_where_the_closest_place_says_so():
+    found = loaded(
+        "autonomy: {holding_words: true}\n"
+        "channels:\n"
+        "  telegram:7001:-1: {audience: external, autonomy: {holding_words: false}}\n"
+        "  telegram:7001:-2: {audience: external, autonomy: {default: draft}}\n"
+    )
+
+    assert [there.autonomy.holding_words for there in found.channels.values()] == [False, True]
+    assert not Autonomy().holding_words
+
+
 def test_a_tier_without_classes_adds_nothing():
     found = loaded(f"{PEOPLE}channels:\n  telegram:7001:-1: {{audience: external, counterparty: acme}}\n")
 
@@ -345,3 +361,40 @@ def test_bots_and_invites_are_what_the_file_says():
     assert loaded_policy.bots == {"matrix:@ci:example.org"}
     assert loaded_policy.invites == Invites(inviters=frozenset({"bob"}), listed_rooms=False, decline=True)
     assert load("version: 1\n", source="policy.yaml", environment={}).invites == Invites()
+
+
+def test_the_detectors_of_the_package_are_in_force_until_the_file_switches_them_off_by_class():
+    assert load("version: 1\n", source="p", environment={}).detectors == PACKAGE
+    text = """\
+version: 1
+detectors:
+  prices: {words: [Sondertarif], patterns: ['offer [0-9]+'], amounts: true}
+  technical_figure: {package: false}
+  signing: {package: false, words: [signed by us*]}
+  legal: {package: true}
+"""
+    loaded = load(text, source="p", environment={})
+    off = {ContentClass.TECHNICAL_FIGURE, HardStop.SIGNING}
+    assert loaded.detectors == (
+        *(one for one in PACKAGE if one.raises not in off),
+        Detector(raises=ContentClass.PRICES, words=("Sondertarif",), patterns=("offer [0-9]+",), amounts=True),
+        Detector(raises=HardStop.SIGNING, words=("signed by us*",)),
+    )
+
+
+def test_the_file_adds_what_is_never_disclosed_and_what_needs_a_source():
+    text = """\
+version: 1
+disclosure: {hosts: [build01, "*.example.net", .example.org], words: [sprint board], patterns: ['desk-[0-9]+']}
+autonomy: {needs_reference: [routine, prices]}
+"""
+    loaded = load(text, source="p", environment={})
+    assert loaded.disclosure == Disclosure(
+        hosts=("build01", "*.example.net", ".example.org"), words=("sprint board",), patterns=("desk-[0-9]+",)
+    )
+    assert loaded.needs_reference == {ContentClass.ROUTINE, ContentClass.PRICES}
+    assert load("version: 1\n", source="p", environment={}).disclosure == Disclosure()
+
+
+def test_every_class_but_routine_and_every_hard_stop_can_have_detectors():
+    assert set(get_args(Topic)) == {one.value for one in (*DRAFT_ONLY, *HardStop)}

@@ -400,3 +400,38 @@ def test_a_message_that_is_about_a_question_is_its_answer_and_waits_for_nothing(
 )
 def test_what_is_for_others_or_may_not_be_said_is_no_answer(an_event, reason):
     assert judged(an_event, memory=ASKED).reason is reason
+
+
+@pytest.mark.rule("OUT-6", "OUT-8")
+@pytest.mark.parametrize("name", ["grant", "revoke", "status"])
+@pytest.mark.parametrize(
+    ("an_event", "reason"),
+    [
+        (event(destination=INTERNAL, sender=ANN), R.CONTROL_COMMAND),
+        (direct("/x", sender=ANN), R.CONTROL_COMMAND),
+        (event(destination=INTERNAL, sender=BOB), R.UNRECOGNISED_COMMAND),
+        (event(destination=INTERNAL, sender=None, origin=Origin.ANONYMOUS), R.UNRECOGNISED_COMMAND),
+        (event(sender=ANN), R.UNRECOGNISED_COMMAND),
+        (event(destination=STRANGE, sender=ANN), R.UNKNOWN_CHANNEL),
+        (direct("/x", sender=STRANGER), R.DIRECT_CHAT),
+    ],
+)
+def test_what_operators_command_inside_is_unrecognised_from_others_and_elsewhere(name, an_event, reason):
+    said = replace(an_event, text=f"/{name}", command=command(name))
+    assert judged(said, by=policy(commands=frozenset())).reason is reason
+
+
+def test_an_agents_command_of_the_same_name_is_the_agents_elsewhere():
+    said = event("/status", command=command("status"))
+    assert judged(said).reason is R.DIRECTED_COMMAND
+    assert judged(replace(said, destination=INTERNAL)).reason is R.DIRECTED_COMMAND
+    assert judged(replace(said, destination=INTERNAL, sender=ANN)).reason is R.CONTROL_COMMAND
+
+
+@pytest.mark.rule("OUT-8")
+@pytest.mark.parametrize("name", ["approve", "deny", "return"])
+def test_what_decides_is_heard_inside_and_is_a_word_like_any_among_outsiders(name):
+    said = event(f"/{name} K7QM2", command=command(name))
+    assert judged(said).reason is R.UNRECOGNISED_COMMAND
+    assert judged(replace(said, destination=INTERNAL)).reason is R.CONTROL_COMMAND
+    assert judged(replace(said, destination=INTERNAL, sender=ANN)).reason is R.CONTROL_COMMAND
