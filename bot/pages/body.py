@@ -1,7 +1,9 @@
-"""What a form sends, read within bounds: text fields and nothing else."""
+"""What a page sends, read within bounds: the text fields of a form, or the JSON of our own script."""
 
 import asyncio
-from typing import Final
+import json
+from collections.abc import Mapping
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
 from aiohttp import BodyPartReader, web
@@ -11,6 +13,7 @@ Sent = dict[str, list[str]]
 MAX_BYTES: Final = 1024 * 1024
 MAX_FIELDS: Final = 5_000
 """A schema of 8 KiB may have some thousand options, and each can be ticked."""
+MAX_JSON_BYTES: Final = 64 * 1024
 READ_WITHIN_S: Final = 30.0
 _URLENCODED: Final = "application/x-www-form-urlencoded"
 _MULTIPART: Final = "multipart/form-data"
@@ -56,6 +59,33 @@ async def read_post(request: web.Request, *, within_s: float = READ_WITHIN_S) ->
     sent: Sent = {}
     for name, value in pairs:
         sent.setdefault(name, []).append(value)
+    return sent
+
+
+async def read_json(request: web.Request, *, within_s: float = READ_WITHIN_S) -> Mapping[str, Any]:
+    """The JSON object of a post.
+
+    Raises:
+        BodyError: too large, too slow, or no JSON object.
+    """
+    if request.content_type != "application/json" or request.headers.get("Content-Encoding", "identity") != "identity":
+        raise BodyError(415)  # a form of another site can't send this without asking first
+    if (request.content_length or 0) > MAX_JSON_BYTES:
+        raise BodyError(413)
+    read = bytearray()
+    try:
+        async with asyncio.timeout(within_s):
+            async for chunk in request.content.iter_chunked(MAX_JSON_BYTES):
+                read += chunk
+                if len(read) > MAX_JSON_BYTES:
+                    raise BodyError(413)
+            sent = json.loads(read)
+    except TimeoutError:
+        raise BodyError(408) from None
+    except (ValueError, RecursionError, web.RequestPayloadError):
+        raise BodyError(400) from None
+    if not isinstance(sent, dict):
+        raise BodyError(400)
     return sent
 
 

@@ -11,6 +11,8 @@ _POLICY: Final = (
 FORM_POLICY: Final = _POLICY.format(ancestors="'none'", script="")
 MINI_APP_POLICY: Final = _POLICY.format(ancestors="https://web.telegram.org", script="; script-src 'self'")
 """In a browser Telegram shows the page in a frame of its own; elsewhere it is a window."""
+PASSKEY_POLICY: Final = _POLICY.format(ancestors="'none'", script="; script-src 'self'; connect-src 'self'")
+"""Passkeys are had by a script alone; it is our own file, and talks to nobody else."""
 
 HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
@@ -28,6 +30,11 @@ def headers(*, mini_app: bool) -> dict[str, str]:
     if mini_app:
         return {**HEADERS, "Content-Security-Policy": MINI_APP_POLICY}
     return {**HEADERS, **_FRAMES, "Content-Security-Policy": FORM_POLICY}
+
+
+def passkey_headers() -> dict[str, str]:
+    """The headers of a page that talks to passkeys."""
+    return {**HEADERS, **_FRAMES, "Content-Security-Policy": PASSKEY_POLICY}
 
 
 async def set_headers(_request: web.Request, response: web.StreamResponse) -> None:

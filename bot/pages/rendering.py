@@ -7,7 +7,10 @@ from datetime import datetime
 from importlib import resources
 from typing import Any, Final
 
+from bot.approvals.passkeys import MAX_LABEL, Invited
+from bot.model.approval import Approval
 from bot.model.question import Question
+from bot.pages.action import facts
 from bot.pages.wording import Reader, Wording
 from forms.field import Field, FieldKind, Form
 from forms.page import Control, Input
@@ -20,6 +23,7 @@ Markup = Callable[[str], str]
 
 _FOLDER: Final = resources.files("bot.pages") / "static"
 _TYPES: Final = {"js": "text/javascript", "css": "text/css", "svg": "image/svg+xml"}
+_TEMPLATES: Final = ("form", "confirm", "notice", "approve", "enrol")
 _HEADING: Final = re.compile(r"<(/?)h([1-6])>")
 _ZONED: Final = frozenset({Control.TIME, Control.MOMENT})
 
@@ -69,7 +73,7 @@ class Pages:
             trim_blocks=True,
             lstrip_blocks=True,
         )
-        self._templates = {name: environment.get_template(f"{name}.html") for name in ("form", "confirm", "notice")}
+        self._templates = {name: environment.get_template(f"{name}.html") for name in _TEMPLATES}
         self._markup = markup
         self._clock = clock
         self._version = version
@@ -140,6 +144,40 @@ class Pages:
     def notice(self, name: str, *, reader: Reader, place: Place) -> str:
         """A page that says one thing."""
         return self._drawn("notice", Wording(reader, self._clock()), place, name=name, rows=[])
+
+    def approve(self, approval: Approval, *, reader: Reader, place: Place, possible: bool) -> str:
+        """All of a version, and the button that wants a passkey (APPR-9); ``possible``: somebody has one."""
+        words = Wording(reader, self._clock())
+        expires_at = approval.expires_at
+        return self._drawn(
+            "approve",
+            words,
+            place,
+            **facts(approval, words.say),
+            ceremony="get",
+            button=words.say("page.approve.button"),
+            possible=possible,
+            first=False,
+            until="" if expires_at is None else words.say("page.approve.until", time=words.moment(expires_at)),
+        )
+
+    def enrol(self, invited: Invited, *, reader: Reader, place: Place) -> str:
+        """The page on which an operator adds a passkey (APPR-9)."""
+        words = Wording(reader, self._clock())
+        rows = [(words.say("page.enrol.whose"), invited.name)]
+        if invited.known:
+            rows.append((words.say("page.enrol.known"), words.number(invited.known)))
+        field = {
+            "title": words.say("page.enrol.label"),
+            "hint": words.say("page.enrol.label_hint"),
+            "example": words.say("page.enrol.label_example"),
+            "required": False,
+            "longest": MAX_LABEL,
+        }
+        button = words.say("page.enrol.button")
+        return self._drawn(
+            "enrol", words, place, rows=rows, field=field, ceremony="create", button=button, first=invited.first
+        )
 
     def _drawn(self, template: str, words: Wording, place: Place, **facts: Any) -> str:
         return self._templates[template].render(

@@ -12,6 +12,7 @@ from bot.observability.log import HTTP, get_logger
 from bot.ports.questions import Questions
 
 if TYPE_CHECKING:
+    from bot.approvals.passkeys import Passkeys
     from bot.pages.rendering import Markup
 
 log = get_logger(__name__)
@@ -42,6 +43,7 @@ async def serve(
     telegram: Sequence[Secret] = (),
     proxies: Sequence[str] | None = None,
     bound: Callable[[int], None] = lambda _: None,
+    passkeys: "Passkeys | None" = None,
 ) -> None:
     """Serve until cancelled. A port that is taken is told and costs nothing but the pages.
 
@@ -57,6 +59,7 @@ async def serve(
         telegram: tokens of the bots whose Mini Apps may open the pages; none: there are no such pages.
         proxies: networks of proxies whose ``X-Forwarded-For`` is believed; None: this machine.
         bound: is told the port.
+        passkeys: of operators; None: there are no pages for them.
 
     Raises:
         ConfigError: ``public_url`` is no address.
@@ -78,6 +81,7 @@ async def serve(
         answer_self=reach.answer,
         mini_app=MiniApp(telegram, clock=clock) if telegram else None,
         proxies=proxies,
+        passkeys=passkeys,
     )
     runner = web.AppRunner(site.application(), access_log=None, logger=HTTP, shutdown_timeout=2.0)
     await runner.setup()

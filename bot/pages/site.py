@@ -10,6 +10,7 @@ from typing import Final, assert_never
 
 from aiohttp import web
 
+from bot.approvals.passkeys import Passkeys
 from bot.model.errors import StoreError
 from bot.model.question import Question, QuestionState, Way
 from bot.observability.log import get_logger
@@ -17,6 +18,7 @@ from bot.pages.body import MAX_BYTES, BodyError, Sent, read_post
 from bot.pages.headers import headers, set_headers
 from bot.pages.miniapp import Doubt, MiniApp
 from bot.pages.pace import Addresses, Pace
+from bot.pages.passkeys import GUESSED, PasskeyPages
 from bot.pages.rendering import Assets, Markup, Pages, Place, locale_of
 from bot.pages.wording import Reader
 from bot.ports.questions import Confirm, Gone, Lost, NotYours, Opened, Outcome, Questions, Refused, Taken
@@ -70,6 +72,7 @@ class Site:
         answer_self: Callable[[str], str | None],
         mini_app: MiniApp | None = None,
         proxies: Sequence[str] | None = None,
+        passkeys: Passkeys | None = None,
     ) -> None:
         """See :func:`bot.pages.server.serve`.
 
@@ -83,6 +86,7 @@ class Site:
         self._addresses = Addresses() if proxies is None else Addresses(proxies)
         self._assets = Assets()
         self._pages = Pages(markup=markup, clock=clock, version=self._assets.version)
+        self._passkeys = None if passkeys is None else PasskeyPages(passkeys, self._pages, clock)
         self._by_address = Pace(burst=120, each_s=0.5)
         self._by_link = Pace(burst=60, each_s=1.0)
         self._sent_by_link = Pace(burst=20, each_s=3.0)
@@ -96,6 +100,8 @@ class Site:
             for kind in (FORM, MINI_APP) if self._mini_app is not None else (FORM,):
                 app.router.add_get(f"{prefix}/{kind}/{{token}}", self._look)
                 app.router.add_post(f"{prefix}/{kind}/{{token}}", self._send)
+            if self._passkeys is not None:
+                self._passkeys.add_to(app, prefix)
             app.router.add_get(f"{prefix}/static/{{name}}", self._asset)
             app.router.add_get(f"{prefix}/self/{{nonce}}", self._self)
         return app
@@ -314,6 +320,12 @@ class Site:
         accepted = visit.request.headers.get("Accept-Language", "")
         return replace(visit, reader=Reader.of(accepted, fallback=question.language, timezone=question.timezone))
 
+    async def _answered_to(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        response = await handler(request)
+        if request.get(GUESSED):
+            self._by_address.wait_s(self._addresses.of(request), _GUESS)
+        return response
+
     @web.middleware
     async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Whatever happens, people get a page in plain words, and logs get no token and no answer."""
@@ -325,7 +337,7 @@ class Site:
         if wait_s:
             return self._hasty(visit, wait_s)
         try:
-            return await handler(request)
+            return await self._answered_to(request, handler)
         except BodyError as refused:
             return self._notice(visit, _NAMES[refused.status], refused.status)
         except web.HTTPMethodNotAllowed as refused:

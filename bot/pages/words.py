@@ -5,6 +5,8 @@ A sentence may hold names in braces. Limits stand after a colon, so that no lang
 
 from typing import Final
 
+from bot.pages.passkey_words import APPROVE, ENROL, PASSKEY, PASSKEY_NOTICES
+
 FORM: Final[dict[str, str]] = {
     "page.title": "A question for you",
     "page.title_wrong": "Please look again: {title}",
@@ -126,4 +128,14 @@ NOTICES: Final[dict[str, str]] = {
     "page.unavailable.sentence": "This page can't be shown at the moment. Please try again in a minute.",
 }
 
-ENGLISH: Final[dict[str, str]] = {**FORM, **LIMITS, **ERRORS, **CONFIRM, **NOTICES}
+ENGLISH: Final[dict[str, str]] = {
+    **FORM,
+    **LIMITS,
+    **ERRORS,
+    **CONFIRM,
+    **NOTICES,
+    **PASSKEY,
+    **APPROVE,
+    **ENROL,
+    **PASSKEY_NOTICES,
+}

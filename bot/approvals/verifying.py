@@ -1,0 +1,179 @@
+"""Stored proofs, looked at again with no network and nothing but the keys as they were enrolled (APPR-9).
+
+What has to be proven is said by the journal, whose chain shows what was changed in it: whoever takes a proof out of the
+store, and says that a tap had been enough, does not take it out of there. So it is with keys that nobody has enrolled.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from bot.approvals.addresses import RelyingParty
+from bot.approvals.ceremony import verify_assertion
+from bot.approvals.proofs import CeremonyError, Proof, encoded, read_proof, words_digest
+from bot.model.approval import Approval, Assurance, DecidedBy, Decision, Verdict
+from bot.ports.approvals import Passkey
+
+Voice = tuple[str, str, str]
+"""Approval, version and account of a decision, by the tags of the journal."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Testimony:
+    """What the journal says.
+
+    Attributes:
+        keys: digest of each key that was enrolled, by the tag of its passkey.
+        approved: how often a passkey has approved.
+        tag: the opaque name under which the journal speaks of a text.
+        digest: of bytes, as the journal has it.
+    """
+
+    keys: Mapping[str, str]
+    approved: Counter[Voice]
+    tag: Callable[[str], str]
+    digest: Callable[[bytes], str]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Finding:
+    """What a look has found.
+
+    Attributes:
+        approval: None: the store does not have it any more.
+        decision: None: the store does not have it any more.
+        faults: nothing: it proves what it should.
+        tag: of the approval in the journal.
+    """
+
+    approval: Approval | None = None
+    decision: Decision | None = None
+    faults: tuple[str, ...]
+    tag: str
+
+
+_ANY_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+def look_at(
+    approvals: Sequence[Approval], passkeys: Sequence[Passkey], testimony: Testimony, *, alone: bool
+) -> Iterator[Finding]:
+    """Look at everything that was approved by a passkey, or should have been.
+
+    Args:
+        approvals: with their decisions.
+        passkeys: all that the store has, those that were revoked included.
+        testimony: of the journal.
+        alone: these approvals alone; else what the journal knows of others has to be in the store, too.
+    """
+    known = {passkey.id: passkey for passkey in passkeys}
+    missing = testimony.approved.copy()
+    for approval in approvals:
+        tag = testimony.tag(approval.id)
+        said = [(_voice(approval, one, testimony), one) for one in approval.decisions if one.verdict is Verdict.APPROVE]
+        for voice, decision in said:
+            if decision.way is DecidedBy.PASSKEY or decision.proof is not None:
+                missing[voice] -= 1
+                found = faults(approval.id, decision, known)
+                passkey = known.get(_credential(decision))
+                if passkey is not None and not _was_enrolled(passkey, testimony):
+                    found = (*found, "not_in_journal")
+                yield Finding(approval=approval, decision=decision, faults=found, tag=tag)
+        for voice, decision in said:
+            bare = decision.way is not DecidedBy.PASSKEY and decision.proof is None
+            wanted = approval.proposal.assurance is Assurance.HIGH and decision.way is not DecidedBy.POLICY
+            if bare and (wanted or missing[voice] > 0):
+                missing[voice] -= 1
+                yield Finding(approval=approval, decision=decision, faults=("no_proof",), tag=tag)
+        for voice in [voice for voice, count in missing.items() if voice[0] == tag and count > 0]:
+            yield Finding(approval=approval, faults=("gone",), tag=tag)
+            del missing[voice]
+    for (tag, _, _), count in missing.items():
+        if count > 0 and not alone:
+            yield Finding(faults=("gone",), tag=tag)
+
+
+def _voice(approval: Approval, decision: Decision, testimony: Testimony) -> Voice:
+    tag = testimony.tag
+    return tag(approval.id), tag(decision.version), tag(decision.account or decision.person)
+
+
+def _was_enrolled(passkey: Passkey, testimony: Testimony) -> bool:
+    return testimony.keys.get(testimony.tag(passkey.id)) == testimony.digest(passkey.public_key)
+
+
+def _credential(decision: Decision) -> str:
+    try:
+        return "" if decision.proof is None else read_proof(decision.proof).credential
+    except CeremonyError:
+        return ""
+
+
+def faults(approval_id: str, decision: Decision, passkeys: Mapping[str, Passkey]) -> tuple[str, ...]:
+    """What is wrong with the proof of a stored decision; nothing: it proves what it should.
+
+    Args:
+        approval_id: of the approval that it stands with.
+        decision: an approval under high assurance.
+        passkeys: by id, as the store has them, those that were revoked included.
+    """
+    if decision.proof is None or decision.way is not DecidedBy.PASSKEY:
+        return ("no_proof",)
+    try:
+        proof = read_proof(decision.proof)
+    except CeremonyError:
+        return ("unreadable",)
+    found: list[str] = []
+    if proof.bound.approval != approval_id:
+        found.append("other_approval")
+    if proof.bound.version != decision.version:
+        found.append("other_version")
+    if decision.words and proof.bound.words != words_digest(decision.words):  # they have a retention
+        found.append("other_words")
+    passkey = passkeys.get(proof.credential)
+    if passkey is None:
+        found.append("unknown_passkey")
+    else:
+        if passkey.public_key != proof.public_key:
+            found.append("other_key")
+        if passkey.person != decision.person:
+            found.append("other_person")
+        if passkey.added_at > decision.at or (passkey.revoked_at is not None and passkey.revoked_at < decision.at):
+            found.append("not_valid_then")
+    if not _holds(proof):
+        found.append("signature")
+    return tuple(found)
+
+
+def _holds(proof: Proof) -> bool:
+    """Whether the key of a proof has signed it."""
+    credential = {
+        "id": proof.credential,
+        "rawId": proof.credential,
+        "type": "public-key",
+        "response": {
+            "authenticatorData": encoded(proof.authenticator_data),
+            "clientDataJSON": encoded(proof.client_data),
+            "signature": encoded(proof.signature),
+        },
+    }
+    party = RelyingParty(id=proof.party, origin=proof.origin, base_url=proof.origin)
+    try:
+        verify_assertion(
+            credential,
+            party=party,
+            bound=proof.bound,
+            passkey=Passkey(
+                id=proof.credential,
+                person="",
+                public_key=proof.public_key,
+                sign_count=0,
+                added_at=_ANY_TIME,
+            ),
+            handle=None,
+        )
+    except CeremonyError:
+        return False
+    return True
