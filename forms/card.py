@@ -45,6 +45,7 @@ class Button:
         style: its weight.
         url: a link, http or https; such a button has no value. The link can be the access to something.
         web_app: the link is opened inside the messenger where that is possible, and as a link elsewhere.
+        sign: stands for it where there are no buttons; empty: the number of its place.
     """
 
     label: str = field(repr=False)
@@ -52,6 +53,7 @@ class Button:
     style: Style = Style.NEUTRAL
     url: str = field(default="", repr=False)
     web_app: bool = False
+    sign: str = ""
 
     def __post_init__(self) -> None:
         if not self.label.strip():
@@ -92,6 +94,7 @@ class Card:
     Attributes:
         title: may be empty.
         rows: (name, value) pairs.
+        blocks: (name, lines) pairs under them: lines as they are, each pair's in a block of its own.
         buttons: in reading order.
         widths: how many buttons stand in each row; empty: one a row.
         fields: what is asked, as a table.
@@ -106,6 +109,7 @@ class Card:
 
     title: str = field(default="", repr=False)
     rows: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    blocks: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     buttons: tuple[Button, ...] = ()
     widths: tuple[int, ...] = ()
     fields: tuple[FieldRow, ...] = ()
@@ -121,6 +125,8 @@ class Card:
             raise CardError(f"a card has at most {MAX_BUTTONS} buttons")
         if len(self.rows) > MAX_ROWS:
             raise CardError(f"a card has at most {MAX_ROWS} rows")
+        if len(self.blocks) > MAX_ROWS:
+            raise CardError(f"a card has at most {MAX_ROWS} blocks")
         if len(self.fields) > MAX_ROWS:
             raise CardError(f"a card asks for at most {MAX_ROWS} fields")
         values = [button.value for button in self.buttons if not button.url]
@@ -142,6 +148,8 @@ class Card:
     def words(self) -> str:
         """Everything that a person could read in it, a line each; where links lead is read too."""
         lines = [self.title, *(f"{name}: {value}" for name, value in self.rows)]
+        for name, block in self.blocks:
+            lines += [name, block]
         if self.fields and self.columns is not None:
             lines += self.columns
         for row in self.fields:

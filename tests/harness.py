@@ -11,6 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from bot.approvals.addresses import PageAddresses
 from bot.channels.telegram.channel import TelegramChannel
 from bot.channels.telegram.intake import Polling
 from bot.channels.telegram.limits import Limits
@@ -20,6 +21,7 @@ from bot.model.output import Final, Output
 from bot.model.request import Request
 from bot.ports.decisions import Ruling
 from bot.questions.links import Links
+from bot.record.room import Record
 from bot.runtime.daemon import Daemon
 from bot.runtime.inforce import PolicyInForce
 from bot.runtime.rulings import Rulings
@@ -159,6 +161,9 @@ async def running(
     identity_refresh_s: float = 600.0,
     further: Sequence[CountingAgent] = (),
     links: Links | None = None,
+    dispatchers: Sequence[str] = (),
+    addresses: PageAddresses | None = None,
+    facts: Record | None = None,
 ) -> AsyncIterator[Running]:
     """Run a gateway on a store in ``folder``; an earlier store there is taken up.
 
@@ -170,6 +175,9 @@ async def running(
         identity_refresh_s: seconds between two looks at the bot's own name.
         further: agents beside the default one.
         links: of the pages of questions.
+        dispatchers: names of the keys with which grants are made.
+        facts: the authorised record; None: the policy's.
+        addresses: of the pages that want a passkey.
     """
     clock = Clock() if clock is None else clock
     agent = CountingAgent() if agent is None else agent
@@ -199,6 +207,9 @@ async def running(
         rulings=rulings,
         clock=clock,
         links=links,
+        dispatchers=dispatchers,
+        facts=facts,
+        addresses=addresses,
     )
     await daemon.start()
     try:

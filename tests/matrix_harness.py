@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from bot.approvals.addresses import PageAddresses
 from bot.channels.matrix.channel import MatrixChannel
 from bot.channels.matrix.limits import Limits
 from bot.ports.channel import Channel
@@ -104,6 +105,7 @@ async def running_matrix(
     beside: Sequence[Channel] = (),
     further: Sequence[CountingAgent] = (),
     links: Links | None = None,
+    addresses: PageAddresses | None = None,
 ) -> AsyncIterator[RunningMatrix]:
     """Run a gateway on a store in ``folder``; an earlier store and login there are taken up.
 
@@ -114,6 +116,7 @@ async def running_matrix(
         beside: further channels of the same gateway.
         further: agents beside the default one.
         links: of the pages of questions.
+        addresses: of the pages that want a passkey.
     """
     clock = Clock() if clock is None else clock
     agent = CountingAgent() if agent is None else agent
@@ -149,6 +152,7 @@ async def running_matrix(
         rulings=rulings,
         clock=clock,
         links=links,
+        addresses=addresses,
     )
     await daemon.start()
     running = RunningMatrix(

@@ -6,8 +6,8 @@ leading ``<think>`` block is passed over. What the provider says about errors is
 
 from typing import Any, Final
 
-from bot.agents.prompt import SILENCE
-from bot.agents.wire import MAX_TEXT, parse_json
+from bot.agents.prompt import SILENCE, SOURCES
+from bot.agents.wire import MAX_REFERENCES, MAX_TEXT, parse_json
 from bot.model import output as out
 from bot.model.errors import AgentError
 from bot.texts.codes import Failure
@@ -19,12 +19,18 @@ _CUT: Final = {
 }
 _DONE: Final = "[DONE]"
 _AROUND: Final = " \t\r\n`"
+_OPENING, _CLOSING = f"<{SOURCES}>", f"</{SOURCES}>"
 
 
 class Completion:
-    """Collects one completion."""
+    """Collects one completion.
 
-    def __init__(self) -> None:
+    Args:
+        sources: the model was given facts on record, and may name those that it used at the end (AUTO-8).
+    """
+
+    def __init__(self, *, sources: bool = False) -> None:
+        self._sources = sources
         self._text = ""
         self._finish: str | None = None
         self._failure: Failure | None = None
@@ -39,6 +45,8 @@ class Completion:
     def growing(self) -> str:
         """What may be shown while it grows: nothing as long as it may turn out to be a thought or silence."""
         text = spoken(self._text, whole=False)
+        if self._sources:
+            text = _before_sources(text)
         head = text.strip(_AROUND)
         return "" if SILENCE.startswith(head[: len(SILENCE)]) else text
 
@@ -84,7 +92,10 @@ class Completion:
         text = spoken(self._text, whole=True).strip()
         if not text or text.strip(_AROUND).startswith(SILENCE):
             return out.Silence()
-        return out.Final(text=text)
+        references: tuple[str, ...] = ()
+        if self._sources:
+            text, references = sourced(text)
+        return out.Final(text=text, references=references) if text else out.Silence()
 
     def _take(self, choice: dict[str, Any], message: Any) -> None:
         if isinstance(message, dict):
@@ -112,6 +123,32 @@ def spoken(text: str, *, whole: bool) -> str:
         if not whole and opening.startswith(head):
             return ""
     return head
+
+
+def sourced(text: str) -> tuple[str, tuple[str, ...]]:
+    """The answer and the ids that it names at its end.
+
+    Raises:
+        AgentError: it names more than an answer can have.
+    """
+    ids: list[str] = []
+    while (bare := text.rstrip(_AROUND)).endswith(_CLOSING) and (at := bare.rfind(_OPENING)) >= 0:
+        ids += bare[at + len(_OPENING) : -len(_CLOSING)].replace(",", " ").replace(";", " ").split()
+        around = text[len(bare) :].strip(" \t\r\n")  # a code mark that was opened before them
+        text = text[:at].removesuffix(around).rstrip()
+    references = tuple(dict.fromkeys(one for one in ids if one))
+    if len(references) > MAX_REFERENCES:
+        raise AgentError("the model named more sources than an answer can have")
+    return text, references
+
+
+def _before_sources(text: str) -> str:
+    """What may be shown while it grows: nothing of what may turn out to be ids."""
+    at = text.find(_OPENING)
+    if at < 0:
+        begun = max((size for size in range(len(_OPENING)) if text.endswith(_OPENING[:size])), default=0)
+        at = len(text) - begun
+    return text if at == len(text) else text[:at].rstrip()
 
 
 def _first_choice(document: Any) -> dict[str, Any] | None:

@@ -108,7 +108,7 @@ class OpenAIAgent:
             return
         patience = Patience(total_s=self._total_s, wait_s=self._wait_s, desk=desk)
         answer = await self._ask(encode_json({**self._fields, "messages": messages(request, read)}), patience)
-        completion = Completion()
+        completion = Completion(sources=bool(request.record))
         try:
             if answer.media_type == "text/event-stream":
                 events = EventStream(longest=MAX_ANSWER)

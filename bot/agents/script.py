@@ -22,13 +22,16 @@ otherwise:
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Final, Literal, Self
+from enum import StrEnum
+from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
-from bot.agents.wire import AskModel, ButtonModel, CardModel, WhoModel
+from bot.agents.wire import CLASSES, MAX_REFERENCES, AskModel, AutoAfter, ButtonModel, CardModel, Reference, WhoModel
+from bot.approvals.proposing import check_call
 from bot.model import output as out
-from bot.model.errors import ConfigError
+from bot.model.approval import Action, Assurance, Gate, Proposal
+from bot.model.errors import ConfigError, ProposalError
 from bot.model.question import MAX_TEXT, TTL_LEAST_S, TTL_LONGEST_S, Answerer, Asking
 from bot.model.request import Request
 from bot.texts.codes import Failure
@@ -76,7 +79,37 @@ class Ask:
     otherwise: "tuple[Step, ...]" = ()
 
 
-Step = out.Output | Wait | Crash | Ask
+class Ending(StrEnum):
+    """What a script tells of an action that it has claimed."""
+
+    EXECUTED = "executed"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+    NOTHING = "nothing"  # it dies before it can tell
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Propose:
+    """A step: an action is proposed, and where it is approved it is claimed and its outcome told (APPR-5).
+
+    Attributes:
+        proposal: what is proposed.
+        approved: steps to play once it is claimed and the outcome told, before those that follow.
+        denied: steps to play instead of those that follow.
+        returned: likewise, where it was returned for changes.
+        expired: likewise, where nobody has decided in time, or it can't be used any more.
+        outcome: what the script tells.
+    """
+
+    proposal: Proposal
+    approved: "tuple[Step, ...]" = ()
+    denied: "tuple[Step, ...]" = ()
+    returned: "tuple[Step, ...]" = ()
+    expired: "tuple[Step, ...]" = ()
+    outcome: Ending = Ending.EXECUTED
+
+
+Step = out.Output | Wait | Crash | Ask | Propose
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -227,6 +260,29 @@ class _Answer(_Strict):
     text: str = ""
     files: list[_File] = []
     card: _Card | None = None
+    declared: str | None = Field(default=None, alias="class")
+    references: Annotated[list[Reference], Field(max_length=MAX_REFERENCES)] = []
+    auto_after_s: AutoAfter | None = None
+
+    @field_validator("declared")
+    @classmethod
+    def _is_known(cls, declared: str | None) -> str | None:
+        if declared is not None and declared not in CLASSES:
+            raise ValueError("a class is one of: " + ", ".join(sorted(CLASSES)))
+        return declared
+
+    def final(self) -> out.Final:
+        return out.Final(
+            text=self.text,
+            files=tuple(
+                out.OutFile(name=one.name, media_type=one.media_type, content=one.content.encode())
+                for one in self.files
+            ),
+            card=None if self.card is None else self.card.card(),
+            declared=self.declared or "",
+            references=tuple(self.references),
+            auto_after_s=self.auto_after_s,
+        )
 
 
 _Seconds = Annotated[float, Field(gt=0, le=LONGEST_WAIT_S)]
@@ -283,6 +339,60 @@ class _Ask(AskModel):
         )
 
 
+class _Gate(_Strict):
+    name: _Filled
+    passed: bool
+    detail: str = ""
+
+
+class _Propose(_Strict):
+    action: _Filled
+    system: str = ""
+    parameters: dict[str, Any] = {}
+    reason: str = ""
+    task: str = ""
+    gates: list[_Gate] = []
+    target: str = ""
+    assurance: Annotated[Assurance, Field(strict=False)] = Assurance.NORMAL
+    ttl_s: int | None = None
+    key: _Filled | None = None
+    approved: "Sequence[_Step]" = ()
+    denied: "Sequence[_Step]" = ()
+    returned: "Sequence[_Step]" = ()
+    expired: "Sequence[_Step]" = ()
+    outcome: Annotated[Ending, Field(strict=False)] = Ending.EXECUTED
+
+    @model_validator(mode="after")
+    def _can_be_proposed(self) -> Self:
+        try:
+            check_call(self.proposal())
+        except ProposalError as error:
+            raise ValueError(f"this can't be proposed: {error}") from None
+        return self
+
+    def proposal(self) -> Proposal:
+        return Proposal(
+            action=Action(name=self.action, system=self.system, parameters=self.parameters),
+            reason=self.reason,
+            task=self.task,
+            gates=tuple(Gate(name=one.name, passed=one.passed, detail=one.detail) for one in self.gates),
+            target=self.target,
+            assurance=self.assurance,
+            ttl_s=self.ttl_s,
+            key=self.key,
+        )
+
+    def step(self) -> Propose:
+        return Propose(
+            proposal=self.proposal(),
+            approved=_flat(self.approved),
+            denied=_flat(self.denied),
+            returned=_flat(self.returned),
+            expired=_flat(self.expired),
+            outcome=self.outcome,
+        )
+
+
 class _Step(_Strict):
     """One of these."""
 
@@ -295,6 +405,7 @@ class _Step(_Strict):
     wait: _Seconds | None = None
     crash: _Filled | None = None
     ask: _Ask | None = None
+    propose: _Propose | None = None
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
@@ -309,12 +420,7 @@ class _Step(_Strict):
         if isinstance(self.final, str):
             return out.Final(text=self.final)
         if self.final is not None:
-            files = tuple(
-                out.OutFile(name=one.name, media_type=one.media_type, content=one.content.encode())
-                for one in self.final.files
-            )
-            card = None if self.final.card is None else self.final.card.card()
-            return out.Final(text=self.final.text, files=files, card=card)
+            return self.final.final()
         if self.progress is not None:
             return out.Progress(text=self.progress)
         if self.operational is not None:
@@ -323,6 +429,8 @@ class _Step(_Strict):
             return out.SafeError(failure=self.safe_error)
         if self.ask is not None:
             return self.ask.step()
+        if self.propose is not None:
+            return self.propose.step()
         if self.wait is not None:
             return Wait(seconds=self.wait)
         if self.crash is not None:
@@ -373,6 +481,9 @@ def _check_answers(steps: tuple[Step, ...], known: frozenset[str]) -> None:
             _check_answers(step.otherwise, known)
             known |= {one.name for one in step.form.fields}
             _check_answers(step.then, known)
+        elif isinstance(step, Propose):
+            for branch in (step.approved, step.denied, step.returned, step.expired):
+                _check_answers(branch, known)
         elif isinstance(step, out.Final):
             for found in ANSWERS.finditer(step.text):
                 if known and found["name"] is not None and found["name"] not in known:

@@ -3,20 +3,33 @@
 import asyncio
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib.resources import files as resources
+from typing import Final as Constant
 from typing import assert_never
 
 from bot.agents.answers import Answers
-from bot.agents.script import Ask, Crash, Script, Wait, load_script
+from bot.agents.script import Ask, Crash, Ending, Propose, Script, Step, Wait, load_script
+from bot.model.approval import Approval, ApprovalState
+from bot.model.errors import ProposalError
 from bot.model.output import Final, Fragment, Operational, Output, Progress, SafeError, Silence
 from bot.model.question import QuestionState
 from bot.model.request import Request
 from bot.ports.agent import Desk
 
+_OUTCOMES: Constant = {Ending.EXECUTED: True, Ending.FAILED: False, Ending.UNKNOWN: None}
+
 
 class ScriptedCrash(Exception):  # noqa: N818 - it plays somebody else's exception, not an error of this package
     """What a script's ``crash`` raises: on purpose outside of the tree of our errors, as an agent's bug would be."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Tell:
+    """A step that the script does not have: the outcome of what was claimed."""
+
+    approval: Approval
+    executed: bool | None
 
 
 class ScriptedAgent:
@@ -52,7 +65,7 @@ class ScriptedAgent:
             AskError: a question can't be asked here.
         """
         answers = Answers(request.language)
-        waiting = deque(self._script.steps(request))
+        waiting: deque[Step | _Tell] = deque(self._script.steps(request))
         while waiting:
             step = waiting.popleft()
             match step:
@@ -63,6 +76,10 @@ class ScriptedAgent:
                         waiting.extendleft(reversed(step.then))
                     else:
                         waiting = deque((*step.otherwise, Silence()))
+                case Propose():
+                    waiting = await self._propose(step, desk, waiting)
+                case _Tell():
+                    await desk.outcome(step.approval, executed=step.executed, note="")
                 case Final():
                     yield replace(step, text=answers.put_into(step.text))
                 case Wait(seconds=seconds):
@@ -73,6 +90,28 @@ class ScriptedAgent:
                     yield step
                 case _:
                     assert_never(step)
+
+    async def _propose(self, step: Propose, desk: Desk, rest: "deque[Step | _Tell]") -> "deque[Step | _Tell]":
+        """What is played from here on."""
+        decided = await desk.propose(step.proposal)
+        match decided.state:
+            case ApprovalState.APPROVED:
+                try:
+                    claimed = await desk.claim(decided, target_present=True if step.proposal.target else None)
+                except ProposalError:
+                    return deque((*step.expired, Silence()))
+                told = (
+                    ()
+                    if step.outcome is Ending.NOTHING
+                    else (_Tell(approval=claimed, executed=_OUTCOMES[step.outcome]),)
+                )
+                return deque((*told, *step.approved, *rest))
+            case ApprovalState.DENIED:
+                return deque((*step.denied, Silence()))
+            case ApprovalState.RETURNED:
+                return deque((*step.returned, Silence()))
+            case _:
+                return deque((*step.expired, Silence()))
 
     async def close(self) -> None:
         """There is nothing to let go of."""

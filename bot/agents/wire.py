@@ -21,11 +21,16 @@ from bot.model.question import Answerer, Asking, Who
 from bot.model.request import Attachment, Request
 from bot.texts.codes import Failure
 from forms.card import Button, Card, CardError, Style
+from policy.ruleset import ContentClass, HardStop
 
 VERSION: Final = "discreet/1"
 MAX_TEXT: Final = 100_000
 """Characters of one text; more is ``too_long`` and not cut."""
 MAX_FILES: Final = 10
+MAX_REFERENCES: Final = 50
+AUTO_AFTER_LONGEST_S: Final = 30 * 24 * 3600
+CLASSES: Final = frozenset(one.value for kind in (ContentClass, HardStop) for one in kind)
+"""What an agent may declare (AUTO-4)."""
 MAX_BUTTONS: Final = 12
 """Of an agent's card; the gateway's own may have more (a calendar)."""
 
@@ -92,11 +97,19 @@ class _File(_Read):
     content: str
 
 
+Reference = Annotated[str, Field(min_length=1, max_length=200)]
+"""The id of an entry of the authorised record."""
+AutoAfter = Annotated[int, Field(ge=1, le=AUTO_AFTER_LONGEST_S)]
+
+
 class _Final(_Read):
     kind: Literal["final"]
     text: str = ""
     files: Annotated[list[_File], Field(max_length=MAX_FILES)] = []
     card: CardModel | None = None
+    declared: str | None = Field(default=None, alias="class")
+    references: Annotated[list[Reference], Field(max_length=MAX_REFERENCES)] = []
+    auto_after_s: AutoAfter | None = None
 
 
 class _Words(_Read):
@@ -138,6 +151,7 @@ def request_document(request: Request, contents: Sequence[bytes | str | None] = 
         "language": request.language,
         "command": request.command,
         "tap": request.tap,
+        "record": record_documents(request),
         "untrusted": {
             "text": request.text,
             "context": context_documents(request),
@@ -158,6 +172,19 @@ def context_documents(request: Request) -> list[dict[str, Any]]:
             "at": None if item.at is None else item.at.isoformat(),
         }
         for item in request.context
+    ]
+
+
+def record_documents(request: Request) -> list[dict[str, Any]]:
+    """What the admin vouches for, as data (AUTO-8); answers name the ids that they rest on."""
+    return [
+        {
+            "id": entry.id,
+            "text": entry.text,
+            "classes": sorted(entry.classes),
+            "expires_at": None if entry.expires_at is None else entry.expires_at.isoformat(),
+        }
+        for entry in request.record
     ]
 
 
@@ -233,8 +260,16 @@ def _output(found: "_Final | _Words | _SafeError | _Silence") -> out.Output:
         case _Words():
             return out.Operational(text=found.text)
         case _Final():
-            card = None if found.card is None else found.card.card()
-            return out.Final(text=found.text, files=tuple(_file(one) for one in found.files), card=card)
+            if found.declared is not None and found.declared not in CLASSES:
+                raise AgentError("the agent's output is wrong at final.class: no content class and no hard stop")
+            return out.Final(
+                text=found.text,
+                files=tuple(_file(one) for one in found.files),
+                card=None if found.card is None else found.card.card(),
+                declared=found.declared or "",
+                references=tuple(found.references),
+                auto_after_s=found.auto_after_s,
+            )
         case _:
             assert_never(found)
 

@@ -10,6 +10,7 @@ from bot.model.approval import ApprovalState as State
 
 TABLE: Final[Mapping[tuple[State, str], State]] = {
     (State.PROPOSED, "show"): State.IN_REVIEW,
+    (State.PROPOSED, "note"): State.PROPOSED,  # one voice of a quorum, on a page
     (State.PROPOSED, "revise"): State.PROPOSED,
     (State.PROPOSED, "approve"): State.APPROVED,  # the rule needs nobody, or time is over (AUTO-7)
     (State.PROPOSED, "deny"): State.DENIED,

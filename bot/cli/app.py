@@ -1,5 +1,6 @@
 """The tree of commands. Help is written here; what the commands do stands in the modules beside."""
 
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -42,17 +43,52 @@ matrix_app = typer.Typer(
     help="An account on Matrix: log it in and look at it.",
     epilog="Example: discreet matrix login --user @desk:example.org",
 )
+record_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="The authorised record: facts that answers may rest on.",
+    epilog="Example: discreet record check",
+)
 form_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     help="Try out questions that agents ask people.",
     epilog="Example: discreet form check schema.json",
 )
+passkeys_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Passkeys of operators, for high assurance.",
+    epilog="Example: discreet passkeys invite ann",
+)
+approvals_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="What agents want to do, and what people said to it.",
+    epilog="Example: discreet approvals list",
+)
+grants_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Grants: leave for an agent to write to one place unasked.",
+    epilog="Example: discreet grants list",
+)
+deliveries_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="Deliveries that agents have scheduled.",
+    epilog="Example: discreet deliveries list",
+)
 app.add_typer(policy_app, name="policy")
+app.add_typer(approvals_app, name="approvals")
 app.add_typer(journal_app, name="journal")
 app.add_typer(chat_app, name="chat")
 app.add_typer(matrix_app, name="matrix")
+app.add_typer(record_app, name="record")
 app.add_typer(form_app, name="form")
+app.add_typer(passkeys_app, name="passkeys")
+app.add_typer(grants_app, name="grants")
+app.add_typer(deliveries_app, name="deliveries")
 
 ConfigOption = Annotated[
     Path,
@@ -63,6 +99,13 @@ UserOption = Annotated[
     typer.Option("--user", "-u", help="User id of the account; may be left out where one is configured."),
 ]
 DEFAULT_CONFIG = Path("config.yaml")
+
+
+class ExportFormat(StrEnum):
+    """How ``discreet journal export`` writes."""
+
+    JSONL = "jsonl"
+    AGENTACK = "agentack"
 
 
 class Platform(StrEnum):
@@ -189,7 +232,8 @@ def check(
     short_help="Say what would be decided for events, and why.",
     epilog="\b\nExamples:\n  discreet policy explain --policy policy.yaml updates.jsonl\n"
     '  echo \'{"platform":"telegram","bot":{"id":7001,"username":"desk_bot"},"update":{...}}\' |\n'
-    "    discreet policy explain --policy policy.yaml -\n\n"
+    "    discreet policy explain --policy policy.yaml -\n"
+    '  discreet policy explain --policy policy.yaml --call \'{"action":"refund","parameters":{"amount":5}}\'\n\n'
     "\b\nA line from Matrix:\n"
     '  {"platform":"matrix","bot":{"user_id":"@desk:example.org"},"event":{...},\n'
     '   "room":{"room_id":"!abc:example.org","joined_members":[...],"bot_invite_is_direct":false},\n'
@@ -200,13 +244,28 @@ def check(
 )
 def explain(
     policy: Annotated[Path, typer.Option("--policy", "-p", help="The policy file.")],
-    events: Annotated[str, typer.Argument(metavar="INPUT.jsonl|-", help="Native events, one JSON object a line.")],
+    events: Annotated[
+        str | None, typer.Argument(metavar="INPUT.jsonl|-", help="Native events, one JSON object a line.")
+    ] = None,
+    call: Annotated[
+        str | None, typer.Option("--call", metavar="JSON|FILE", help="An action that an agent would propose.")
+    ] = None,
     now: Annotated[str | None, typer.Option(help="Judge all events at this time (ISO 8601), not at their own.")] = None,
 ) -> None:
-    """Say for each event what would be decided, and why: one JSON line each, and one more for a batch."""
+    """Say for each event what would be decided, and why: one JSON line each, and one more for a batch.
+
+    With --call: whether an agent's action needs nobody, needs an approval (whose, and where it is shown), or is
+    forbidden.
+    """
+    if (events is None) is (call is None):
+        raise typer.BadParameter("give INPUT.jsonl, or --call, and not both")
+    if call is not None:
+        from bot.cli.calls import explain_call
+
+        raise typer.Exit(explain_call(policy, call))
     from bot.cli.explaining import explain_events
 
-    raise typer.Exit(explain_events(policy, events, now=now))
+    raise typer.Exit(explain_events(policy, str(events), now=now))
 
 
 @policy_app.command(
@@ -217,6 +276,28 @@ def schema() -> None:
     from bot.cli.policies import print_schema
 
     print_schema()
+
+
+@policy_app.command(
+    short_help="Print the detectors in force, or what they find in a text.",
+    epilog="\b\nExamples:\n  discreet policy detectors --policy policy.yaml\n"
+    "  discreet policy detectors --policy policy.yaml 'It costs 12,50 €.'\n"
+    "  discreet policy detectors --policy policy.yaml --counterparty acme - < answer.txt",
+)
+def detectors(
+    policy: Annotated[Path, typer.Option("--policy", "-p", help="The policy file.")],
+    text: Annotated[str | None, typer.Argument(metavar="[TEXT|-]", help="What would be said to outsiders.")] = None,
+    counterparty: Annotated[
+        str | None, typer.Option("--counterparty", metavar="ID", help="To whom it would be said.")
+    ] = None,
+) -> None:
+    """Print what raises the class of an answer, as YAML; or what is found in a text, as JSON.
+
+    With a text the exit code is 1 if it would not simply be sent to an outside channel of that counterparty.
+    """
+    from bot.cli.contents import print_detectors, try_text
+
+    raise typer.Exit(print_detectors(policy) if text is None else try_text(policy, text, counterparty=counterparty))
 
 
 @journal_app.command(
@@ -241,6 +322,61 @@ def tail(
     tail_journal(config, count=count, as_json=as_json)
 
 
+@journal_app.command(
+    "export",
+    short_help="Write it out, also for agentack.",
+    epilog="\b\nExamples:\n  discreet journal export --out journal.jsonl\n"
+    "  discreet journal export --format agentack --out trace.jsonl && agentack check trace.jsonl",
+)
+def export(
+    config: ConfigOption = DEFAULT_CONFIG,
+    form: Annotated[ExportFormat, typer.Option("--format", help="What to write.")] = ExportFormat.JSONL,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="The file; left out: the standard output.")] = None,
+    since: Annotated[
+        datetime | None,
+        typer.Option(formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"], help="Leave out what is older (UTC)."),
+    ] = None,
+) -> None:
+    """Write the journal, one JSON object a line.
+
+    With agentack it is what the journal says of approvals, as a trace that the tool of that name judges: digests in
+    place of parameters, no words of anybody; names of actions where they are not erased yet.
+    """
+    from bot.cli.records import export_journal
+
+    moment = None if since is None else since.replace(tzinfo=UTC)
+    export_journal(config, agentack=form is ExportFormat.AGENTACK, out=out, since=moment)
+
+
+@record_app.command(
+    "list",
+    short_help="Show the entries, without what they say.",
+    epilog="Example: discreet record list --values",
+)
+def list_record(
+    config: ConfigOption = DEFAULT_CONFIG,
+    values: Annotated[bool, typer.Option("--values", help="Show what they say, too.")] = False,
+) -> None:
+    """Show the entries of the record: id, who may see it, until when it holds, for what, and where it stands.
+
+    Sources are asked as the daemon asks them. Exit code 1 if one can't be used.
+    """
+    from bot.cli.record import list_record as show
+
+    raise typer.Exit(show(config, values=values))
+
+
+@record_app.command("check", short_help="Check the sources.", epilog="Example: discreet record check")
+def check_record(config: ConfigOption = DEFAULT_CONFIG) -> None:
+    """Check each source of the record, and that no id stands in two. Exit code 1 if anything is wrong.
+
+    What entries say is not shown.
+    """
+    from bot.cli.record import check_record as check
+
+    raise typer.Exit(check(config))
+
+
 @chat_app.command(
     short_help="Print a one-time link for a person.", epilog="Example: discreet chat invite ann --config config.yaml"
 )
@@ -252,6 +388,109 @@ def invite(
     from bot.cli.serving import print_invite
 
     print_invite(config, person)
+
+
+@passkeys_app.command(
+    "invite",
+    short_help="Print a one-time link for an operator.",
+    epilog="Example: discreet passkeys invite ann",
+)
+def invite_to_a_passkey(
+    person: Annotated[str, typer.Argument(help="The operator's id in the policy file.")],
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Print a link under which one operator adds one passkey, within 15 minutes. The daemon has to run."""
+    from bot.cli.passkeys import print_passkey_invite
+
+    print_passkey_invite(config, person)
+
+
+@passkeys_app.command(
+    "list",
+    short_help="Show all passkeys.",
+    epilog="\b\nExamples:\n  discreet passkeys list\n  discreet passkeys list --json",
+)
+def list_passkeys(
+    config: ConfigOption = DEFAULT_CONFIG,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Show whose passkeys there are, since when, and which were revoked."""
+    from bot.cli.passkeys import list_passkeys as show
+
+    show(config, as_json=as_json)
+
+
+@passkeys_app.command(
+    "revoke", short_help="Take a passkey away.", epilog="Example: discreet passkeys revoke 5f0c9a31be"
+)
+def revoke_passkey(
+    passkey: Annotated[str, typer.Argument(metavar="PASSKEY", help="Its name in the list, or the beginning of it.")],
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Take a passkey away at once. What it approved before stays proven."""
+    from bot.cli.passkeys import revoke
+
+    revoke(config, passkey)
+
+
+@approvals_app.command(
+    "list",
+    short_help="Show what waits for people, or for its outcome.",
+    epilog="\b\nExamples:\n  discreet approvals list\n  discreet approvals list --all --json",
+)
+def list_approvals(
+    config: ConfigOption = DEFAULT_CONFIG,
+    everything: Annotated[bool, typer.Option("--all", help="The latest hundred, closed ones included.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Show every approval that is not closed: code, state, when it was proposed, agent and action."""
+    from bot.cli.approvals import list_approvals as show
+
+    show(config, everything=everything, as_json=as_json)
+
+
+@approvals_app.command("show", short_help="Show one in full.", epilog="Example: discreet approvals show K7QM2")
+def show_approval(
+    approval: Annotated[str, typer.Argument(metavar="ID|CODE")],
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Show one approval as JSON: what would run, who said what to which version, and what came of it."""
+    from bot.cli.approvals import show_approval as show
+
+    show(config, approval)
+
+
+@approvals_app.command(
+    short_help="Say what became of one whose outcome is unknown.",
+    epilog="\b\nExample:\n  discreet approvals reconcile K7QM2 --executed --evidence 'the bank shows payment 4711'",
+)
+def reconcile(
+    approval: Annotated[str, typer.Argument(metavar="ID|CODE")],
+    executed: Annotated[bool, typer.Option("--executed/--failed", help="Whether it happened.")],
+    evidence: Annotated[str, typer.Option(help="How that is known; it is kept.")],
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Say what became of an approval whose outcome is unknown; until then the same action is not repeated (APPR-6)."""
+    from bot.cli.approvals import reconcile as write
+
+    write(config, approval, executed=executed, evidence=evidence)
+
+
+@approvals_app.command(
+    "verify",
+    short_help="Check the proofs of passkeys.",
+    epilog="\b\nExamples:\n  discreet approvals verify\n  discreet approvals verify K7QM2",
+)
+def verify_approvals(
+    approval: Annotated[
+        str | None, typer.Argument(metavar="ID", help="Id or code of one approval; left out: all of them.")
+    ] = None,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Check each stored proof against its version and key, from the store alone. Exit code 1 if one does not hold."""
+    from bot.cli.passkeys import verify_proofs
+
+    raise typer.Exit(verify_proofs(config, approval))
 
 
 @matrix_app.command(
@@ -384,3 +623,70 @@ def preview(
     from bot.cli.forms import preview_form
 
     preview_form(file, port=port, locale=locale, timezone=timezone)
+
+
+@grants_app.command(
+    "add",
+    short_help="Let an agent write to one place.",
+    epilog="Example: discreet grants add --agent main --destination telegram:7001:-1001234567890:42 --uses 3 "
+    "--for 8h --purpose 'weekly figures'",
+)
+def add_grant(
+    agent: Annotated[str, typer.Option("--agent", "-a", help="Name of the agent in the configuration.")],
+    destination: Annotated[
+        str, typer.Option("--destination", "-d", help="The place, written out: platform:bot:channel, then :thread.")
+    ],
+    purpose: Annotated[str, typer.Option("--purpose", "-p", help="What it is for; operators read it.")],
+    lasts: Annotated[str, typer.Option("--for", help="How long it lasts, such as 30m, 8h or 7d.")],
+    uses: Annotated[int, typer.Option("--uses", "-n", help="How many deliveries it is good for.")] = 1,
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Make a grant and print its id: one agent may deliver to one complete destination, so often and so long.
+
+    A grant for a channel is not one for its threads, nor the other way round. discreet channels shows destinations.
+    """
+    from bot.cli.grants import add
+
+    add(config, agent=agent, destination=destination, uses=uses, lasts=lasts, purpose=purpose)
+
+
+@grants_app.command(
+    "list",
+    short_help="Show the grants that can be used.",
+    epilog="\b\nExamples:\n  discreet grants list\n  discreet grants list --all --json",
+)
+def list_grants(
+    config: ConfigOption = DEFAULT_CONFIG,
+    everything: Annotated[bool, typer.Option("--all", help="Also those that are used up, over or revoked.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Show who may write where unasked, how often it was used, until when, and who has granted it."""
+    from bot.cli.grants import list_grants as show
+
+    show(config, everything=everything, as_json=as_json)
+
+
+@grants_app.command("revoke", short_help="Take a grant back.", epilog="Example: discreet grants revoke mfzgkzdsmvqwc")
+def revoke_grant(
+    grant: Annotated[str, typer.Argument(metavar="ID", help="Id of the grant.")],
+    config: ConfigOption = DEFAULT_CONFIG,
+) -> None:
+    """Take a grant back. What is due later is muted; what has left has left."""
+    from bot.cli.grants import revoke as take_back
+
+    take_back(config, grant)
+
+
+@deliveries_app.command(
+    "list",
+    short_help="Show them, without their words.",
+    epilog="\b\nExamples:\n  discreet deliveries list\n  discreet deliveries list --json",
+)
+def list_deliveries(
+    config: ConfigOption = DEFAULT_CONFIG,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """Show what agents have scheduled, the latest first: when it is due, how it stands, and why it was muted."""
+    from bot.cli.grants import list_deliveries as show
+
+    show(config, as_json=as_json)

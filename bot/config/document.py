@@ -5,6 +5,7 @@ refused with their line and mend. Pydantic is imported here, so this module is i
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -23,6 +24,7 @@ from bot.config.sections import (
     Document,
     MatrixSection,
     PagesSection,
+    RecordSection,
     TelegramSection,
     WebhookSection,
 )
@@ -43,6 +45,8 @@ from bot.config.settings import (
     Mode,
     OpenAIAgent,
     Pages,
+    RecordAddress,
+    RecordFile,
     ScriptedAgent,
     TelegramBot,
     Webhook,
@@ -123,6 +127,7 @@ class _Builder:
             )
         self._check_rooms(document.chat)
         pages, api = self._pages(document.pages), self._api(document.api, list(document.agents))
+        record = [self._record(("record", number), written) for number, written in enumerate(document.record)]
         default = self._default_agent(document)
         if self._secret_written_out:
             self._warn(exposed(self._path, self._path.stat().st_mode))
@@ -148,6 +153,7 @@ class _Builder:
             ),
             pages=pages,
             api=api,
+            record=tuple(one for one in record if one is not None),
             contents_retention=document.contents_retention,
             log=Log(level=LogLevel(document.log.level), format=LogFormat(document.log.format)),
             metrics=Metrics(enabled=document.metrics.enabled, listen=document.metrics.listen),
@@ -182,19 +188,65 @@ class _Builder:
         if written.listen.host not in _LOOPBACK:
             mend = "write 127.0.0.1 and let a web server with TLS in front of it pass requests on"
             self._report(("api", "listen"), "keys would travel in the clear", mend)
-        name, place, keys = self._file(written.keys_file), ("api", "keys_file"), dict[str, Secret]()
+        keys = self._keys(("api", "keys_file"), written.keys_file, agents)
+        dispatchers: dict[str, Secret] = {}
+        if written.dispatchers_file is not None:
+            place: KeyPath = ("api", "dispatchers_file")
+            dispatchers = self._keys(place, written.dispatchers_file, None)
+            if set(dispatchers.values()) & set(keys.values()):
+                mend = "give the dispatcher a key of its own: an agent that could make grants would need none"
+                self._report(place, "a key in it is an agent's key too", mend)
+        return Api(enabled=True, listen=written.listen, keys=keys, dispatchers=dispatchers)
+
+    def _keys(self, place: KeyPath, written: str, names: list[str] | None) -> dict[str, Secret]:
+        """The keys of a file by name; ``names`` None: whoever wrote the file chose them."""
+        name = self._file(written)
         try:
             with name.open("rb") as opened:
                 content, mode = opened.read(SECRET_FILE_LIMIT + 1), name.stat().st_mode
-            keys = read_keys(content, agents)
+            keys = read_keys(content, names)
         except OSError as error:
-            mend = "make it, readable by the daemon alone, with a line for each agent: its name, a space, its key"
+            whose = "agent" if names is not None else "dispatcher"
+            mend = f"make it, readable by the daemon alone, with a line for each {whose}: its name, a space, its key"
             self._report(place, f"{name.name} can't be read: {error.strerror}", mend)
         except KeysError as error:
             self._report(place, f"{name.name}, {error}", error.mend)
         else:
             self._warn(exposed(name, mode))
-        return Api(enabled=True, listen=written.listen, keys=keys)
+            return keys
+        return {}
+
+    def _record(self, path: KeyPath, written: RecordSection) -> RecordFile | RecordAddress | None:
+        """A source of the record: a file, or an address."""
+        if (written.file is None) == (written.url is None):
+            self._report(path, "this is no source of the record", "write file: and a path, or url: and an address")
+            return None
+        if written.file is not None:
+            for key in sorted(written.model_fields_set - {"file"}):
+                self._report((*path, key), f"a file has no {key}", "remove it", key=True)
+            return RecordFile(path=self._file(written.file))
+        token = self._secret(path, "token", written.token, written.token_file, needed=False)
+        headers = dict(written.headers or {})
+        if token is not None and any(name.casefold() == "authorization" for name in headers):
+            self._report((*path, "headers"), "a token and its header both stand here", "keep one", key=True)
+        elif token is not None:
+            headers["Authorization"] = Secret(f"Bearer {token.reveal()}")
+        for key, time, least_s in (("refresh", written.refresh, 5), ("timeout", written.timeout, 1)):
+            if time is not None and time.total_seconds() < least_s:
+                self._report((*path, key), "this is too short", f"write {least_s}s or more")
+        found = RecordAddress(url=written.url or "", headers=headers)
+        found = replace(
+            found,
+            refresh_s=found.refresh_s if written.refresh is None else written.refresh.total_seconds(),
+            keep=found.keep if written.keep is None else written.keep,
+            timeout_s=found.timeout_s if written.timeout is None else written.timeout.total_seconds(),
+            allow_private=bool(written.allow_private),
+            allow_plain_http=bool(written.allow_plain_http),
+        )
+        if found.keep.total_seconds() < found.refresh_s:
+            key = "keep" if written.keep is not None else "refresh"
+            self._report((*path, key), "between two looks nothing would be kept", "write keep: longer than refresh:")
+        return found
 
     def _default_agent(self, document: Document) -> str | None:
         known = list(document.agents)

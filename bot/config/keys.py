@@ -1,8 +1,9 @@
-"""The file of the agents' keys: a line for each, ``agent-name key``; empty lines and lines after # are passed over.
+"""The files of keys: a line for each agent or dispatcher, ``name key``; empty lines and lines after # are left out.
 
 INVARIANT: no error quotes a key.
 """
 
+import re
 from collections.abc import Collection
 from typing import Final
 
@@ -12,6 +13,7 @@ SHORTEST: Final = 24
 """Characters; 16 random bytes in base64 are as many."""
 LONGEST: Final = 512
 _SIZE_LIMIT: Final = 64 << 10  # bytes
+_NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,63}").fullmatch
 _MAKE: Final = "make one with: python3 -c 'import secrets; print(secrets.token_urlsafe(32))'"
 
 
@@ -23,18 +25,19 @@ class KeysError(Exception):
         self.mend = mend
 
 
-def read_keys(content: bytes, agents: Collection[str]) -> dict[str, Secret]:
-    """The keys by agent.
+def read_keys(content: bytes, names: Collection[str] | None) -> dict[str, Secret]:
+    """The keys by name.
 
     Args:
         content: of the file.
-        agents: names that there are.
+        names: of the agents that there are; None: any name may stand there, as it does for dispatchers.
 
     Raises:
         KeysError: a line that can't hold, or no key at all.
     """
+    whose = "dispatcher" if names is None else "agent"
     if len(content) > _SIZE_LIMIT:
-        raise KeysError("it is too large", "keep a line for each agent in it, and nothing else")
+        raise KeysError("it is too large", f"keep a line for each {whose} in it, and nothing else")
     try:
         lines = content.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
@@ -45,17 +48,19 @@ def read_keys(content: bytes, agents: Collection[str]) -> dict[str, Secret]:
         if not words or words[0].startswith("#"):
             continue
         if len(words) != 2:
-            raise KeysError(f"line {number}: this is no name and key", "write the agent's name, a space, its key")
+            raise KeysError(f"line {number}: this is no name and key", f"write the {whose}'s name, a space, its key")
         name, key = words
-        if name not in agents:
-            raise KeysError(f"line {number}: no agent has this name", f"known are {', '.join(sorted(agents))}")
+        if names is not None and name not in names:
+            raise KeysError(f"line {number}: no agent has this name", f"known are {', '.join(sorted(names))}")
+        if names is None and _NAME(name) is None:
+            raise KeysError(f"line {number}: this is no name", "take small letters, digits, - and _")
         if name in keys:
-            raise KeysError(f"line {number}: this agent has a key already", "keep one")
+            raise KeysError(f"line {number}: this {whose} has a key already", "keep one")
         if not (key.isascii() and key.isprintable() and SHORTEST <= len(key) <= LONGEST):
             raise KeysError(f"line {number}: this key is too short, too long or not ASCII", _MAKE)
         if Secret(key) in keys.values():
-            raise KeysError(f"line {number}: another agent has the same key", f"give each its own: {_MAKE}")
+            raise KeysError(f"line {number}: another {whose} has the same key", f"give each its own: {_MAKE}")
         keys[name] = Secret(key)
     if not keys:
-        raise KeysError("it holds no key", "write a line for each agent: its name, a space, its key")
+        raise KeysError("it holds no key", f"write a line for each {whose}: its name, a space, its key")
     return keys

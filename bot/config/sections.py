@@ -123,6 +123,22 @@ class ApiSection(Shape):
     enabled: bool = False
     listen: Address = Listen(host="127.0.0.1", port=8090)
     keys_file: Word = "api-keys"
+    dispatchers_file: Word | None = None
+
+
+class RecordSection(Shape):
+    """An entry of ``record``: a file or an address."""
+
+    file: Word | None = None
+    url: Url | None = None
+    headers: dict[str, SecretText] | None = None
+    token: SecretText | None = None
+    token_file: Word | None = None
+    refresh: Duration | None = None
+    keep: Duration | None = None
+    timeout: Duration | None = None
+    allow_private: bool | None = None
+    allow_plain_http: bool | None = None
 
 
 class LogSection(Shape):
@@ -151,6 +167,7 @@ class Document(Shape):
     chat: ChatSection = ChatSection()
     pages: PagesSection = PagesSection()
     api: ApiSection = ApiSection()
+    record: list[RecordSection] = Field(default_factory=list)
     contents_retention: Duration = timedelta(days=30)
     log: LogSection = LogSection()
     metrics: MetricsSection = MetricsSection()
@@ -165,6 +182,7 @@ HINTS: Final[dict[KeyPath, str]] = {
     ("telegram", "*", "webhook", "port"): "write listen: and host:port",
     ("matrix", "*", "token"): "write access_token: or access_token_file:",
     ("matrix", "*", "device_id"): "leave it out: the first login makes the device, and it is kept under data_dir",
+    ("api", "dispatchers"): "keys stand in a file of their own: write dispatchers_file: and its path",
     ("api", "keys"): "keys stand in a file of their own: write keys_file: and its path",
     ("agents", "*", "timeout_s"): "write timeout: and a duration such as 90s",
 }

@@ -232,11 +232,43 @@ class Api:
         enabled: whether it is served.
         listen: where; loopback.
         keys: by name of the agent.
+        dispatchers: keys with which grants are made, by name (OUT-6).
     """
 
     enabled: bool = False
     listen: Listen = field(default_factory=lambda: Listen(host="127.0.0.1", port=8090))
     keys: Mapping[str, Secret] = field(default_factory=dict)
+    dispatchers: Mapping[str, Secret] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordFile:
+    """A file with entries of the authorised record (AUTO-8)."""
+
+    path: Path
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RecordAddress:
+    """An address that answers with entries of the authorised record.
+
+    Attributes:
+        url: http(s).
+        headers: sent along.
+        refresh_s: seconds between two looks.
+        keep: how long what it said stays after it was last heard.
+        timeout_s: for one answer.
+        allow_private: it may be on this machine or in a private network.
+        allow_plain_http: it may be http, also to another machine.
+    """
+
+    url: str
+    headers: Mapping[str, Secret] = field(default_factory=dict)
+    refresh_s: float = 300.0
+    keep: timedelta = timedelta(hours=1)
+    timeout_s: float = 10.0
+    allow_private: bool = False
+    allow_plain_http: bool = False
 
 
 class LogLevel(StrEnum):
@@ -285,6 +317,7 @@ class Config:
         chat: the built-in chat.
         pages: of questions.
         api: for agents.
+        record: further sources of the authorised record, beside the policy.
         contents_retention: contents of messages are erased after it; digests and decisions stay.
         log: the log.
         metrics: metrics, health and readiness.
@@ -301,6 +334,7 @@ class Config:
     chat: Chat = field(default_factory=Chat)
     pages: Pages = field(default_factory=Pages)
     api: Api = field(default_factory=Api)
+    record: tuple[RecordFile | RecordAddress, ...] = ()
     contents_retention: timedelta = timedelta(days=30)
     log: Log = field(default_factory=Log)
     metrics: Metrics = field(default_factory=Metrics)

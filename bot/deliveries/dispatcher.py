@@ -25,6 +25,7 @@ from policy.event import Chat
 MAX_ATTEMPTS = 8
 """Tries of a part that certainly did not go out; waits that the platform asked for don't count."""
 
+_BOUND = frozenset({Basis.DRAFT, Basis.GRANT})
 Observer = Callable[[Waiting, OutboxState, str], None]
 log = get_logger(__name__)
 
@@ -195,10 +196,16 @@ class Dispatcher:
         self._observer(waiting, state, code)
 
     async def _retarget(self, queue: deque[Waiting], moved: Moved) -> None:
-        """IDENT-4: what waits for the old id goes to the new one, in order; trust does not go with it."""
+        """IDENT-4: what waits for the old id goes to the new one, in order; trust does not go with it.
+
+        Nor does what an operator has allowed for the old one and no other (OUT-5).
+        """
         old = queue[0].new.part.destination
         channel = self._channels[old.account]
         await self._outbox.moved(old.account, old.channel, moved.channel, now=self._clock())
+        for waiting in [one for one in queue if one.new.basis in _BOUND]:
+            await self._end(waiting, OutboxState.REJECTED, "moved")
+            queue.remove(waiting)
         for index in range(len(queue)):  # what is put behind them meanwhile finds its own way
             waiting = queue[index]
             part = channel.retarget(waiting.new.part, moved.channel)

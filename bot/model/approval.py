@@ -219,6 +219,7 @@ class Approval:
         revision: rises with each change; a change names the one that it changes.
         unfolded: destinations where everything of this version was shown that did not fit into the card (APPR-2).
         decisions: of all versions, in order.
+        heard: how many of them were made before the version as it stands: they say nothing of it (APPR-3).
         replaced: (version, id of whoever replaced it or the empty text for the agent), in order.
         note: what was said of the outcome, or the evidence of a reconciliation.
         claim_key: with which it was claimed: the same claim made again is the same.
@@ -241,6 +242,7 @@ class Approval:
     revision: int = 1
     unfolded: frozenset[str] = frozenset()
     decisions: tuple[Decision, ...] = ()
+    heard: int = 0
     replaced: tuple[tuple[str, str], ...] = ()
     note: str = field(default="", repr=False)
     claim_key: str = field(default="", repr=False)
@@ -261,4 +263,4 @@ class Approval:
     @property
     def standing(self) -> tuple[Decision, ...]:
         """The decisions on the version as it stands now."""
-        return tuple(decision for decision in self.decisions if decision.version == self.version)
+        return tuple(decision for decision in self.decisions[self.heard :] if decision.version == self.version)

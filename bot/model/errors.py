@@ -6,7 +6,9 @@ DiscreetError
 ├── ChannelError         a platform: refused, unreachable          (channels)
 ├── AgentError           an agent: slow, absent, wrong             (agents)
 │   ├── AskError         a question that can't be asked            (questions)
-│   └── ProposalError    an action that can't be proposed or used  (approvals)
+│   ├── ProposalError    an action that can't be proposed or used  (approvals)
+│   └── DeliveryError    a delivery that can't be scheduled        (deliveries)
+├── GrantError           a grant that can't be made                (deliveries)
 └── ClearanceError       our own code: a way round the door        (model.clearance)
 
 The first two stand in :mod:`bot.config.errors`, the lowest layer, and are had from here.
@@ -20,7 +22,9 @@ __all__ = [
     "ChannelError",
     "ClearanceError",
     "ConfigError",
+    "DeliveryError",
     "DiscreetError",
+    "GrantError",
     "ProposalError",
     "StoreError",
 ]
@@ -66,6 +70,31 @@ class ProposalError(AgentError):
     Attributes:
         code: bounded, such as ``parameters``, ``key_used``, ``forbidden``, ``unreconciled``, ``version``, ``claimed``,
             ``not_approved``, ``expired``, ``target`` or ``state``.
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class DeliveryError(AgentError):
+    """A delivery can't be scheduled; nothing was kept (OUT-6).
+
+    Attributes:
+        code: bounded, such as ``text``, ``at``, ``cron``, ``timezone``, ``key_used``, ``too_many_open`` or a code of
+            :class:`policy.grants.Muted`.
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class GrantError(DiscreetError):
+    """A grant can't be made; nothing has changed (OUT-6).
+
+    Attributes:
+        code: bounded: ``agent``, ``destination``, ``account``, ``uses``, ``duration``, ``purpose`` or ``key_used``.
     """
 
     def __init__(self, code: str, text: str) -> None:

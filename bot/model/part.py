@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from bot.model.output import OutFile
+from bot.model.output import OutFile, readable
 from policy.boundary import Speech, Utterance
 from policy.destination import Destination
 from policy.quick import quick
@@ -68,6 +68,7 @@ class Part:
         return Utterance(
             speech=self.speech,
             text=self.text,
+            contents=tuple(filter(None, map(readable, self.files))),
             files=len(self.files),
             removes=self.action is Action.EDIT and not self.text,
         )

@@ -16,6 +16,8 @@ from policy.event import Chat
 
 TTL_LEAST_S: Final = 30
 TTL_LONGEST_S: Final = 7 * 86_400
+OURS: Final = "discreet:gateway"
+"""Instead of an agent's name (none has a colon): the gateway itself asks, on the inside, and one person alone."""
 MAX_TEXT: Final = 4_000
 """Characters of the question itself."""
 
@@ -140,6 +142,11 @@ class Question:
     answered_by: str | None = None
     way: Way | None = None
     closed_at: datetime | None = None
+
+    @property
+    def inside(self) -> bool:
+        """It is asked by the gateway itself: never by link, which anybody could open (APPR-3)."""
+        return self.agent == OURS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

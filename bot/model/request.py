@@ -6,6 +6,7 @@ from datetime import datetime
 from policy.decision import Audience
 from policy.destination import Destination
 from policy.quick import quick
+from policy.record import Entry
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -23,7 +24,7 @@ class Attachment:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContextItem:
-    """One piece of untrusted context: ``kind`` is quoted | observed | sender_name | channel_title."""
+    """One piece of untrusted context: ``kind`` is quoted, observed, sender_name, channel_title, draft or returned."""
 
     kind: str
     text: str = field(repr=False)
@@ -48,6 +49,7 @@ class Request:
         tap: value of the pressed button, if it is a tap.
         attachments: files, fetched through :class:`bot.ports.agent.Files`.
         context: labels, quotes, observed messages: untrusted, structured, never part of the prompt's text.
+        record: what the admin vouches for and this destination's counterparty may see (AUTO-8, PROMPT-3).
     """
 
     id: str
@@ -62,3 +64,4 @@ class Request:
     tap: str | None = field(default=None, repr=False)
     attachments: tuple[Attachment, ...] = ()
     context: tuple[ContextItem, ...] = ()
+    record: tuple[Entry, ...] = ()

@@ -34,6 +34,7 @@ RUN_OUTCOMES: Final = frozenset(
         "stopped",
     }
 )
+DELIVERY_ENDS: Final = frozenset({"sent", "muted", "missed"})
 AGENTS_AT_MOST: Final = 32
 
 registry: Final = CollectorRegistry()
@@ -50,11 +51,15 @@ _sends = Counter("discreet_parts", "Outbound parts by what came of them.", ("pla
 _withheld = Counter(
     "discreet_parts_withheld", "Parts that the door did not let through.", ("reason",), registry=registry
 )
+_deliveries = Counter(
+    "discreet_deliveries", "Times of scheduled deliveries by what came of them.", ("result",), registry=registry
+)
 _runs = Counter("discreet_agent_runs", "Runs of agents by how they ended.", ("agent", "outcome"), registry=registry)
 _lanes = Gauge("discreet_lanes", "Conversations with work waiting.", ("kind",), registry=registry)
 _queue = Gauge("discreet_queue", "Items that wait.", ("queue",), registry=registry)
 _unknown = Gauge("discreet_outbox_unknown", "Sends of which nobody knows whether they arrived.", registry=registry)
 _journal = Gauge("discreet_journal_records", "Records in the journal.", registry=registry)
+_approvals = Gauge("discreet_approvals", "Approvals that are not closed.", ("state",), registry=registry)
 _reloads = Counter("discreet_policy_reloads", "Reloads of the policy file.", ("result",), registry=registry)
 
 _LANES: Final = frozenset({"inbound", "outbound", "work"})
@@ -63,12 +68,18 @@ _PLATFORMS: Final = frozenset(PLATFORMS)
 _OUTCOMES: Final = frozenset(Outcome)
 _REASONS: Final = frozenset(Reason)
 _WITHHELD: Final = frozenset(Withheld)
+_OPEN: Final = frozenset({"proposed", "in_review", "returned", "approved", "claimed", "unknown"})
 _agents: set[str] = set()
 
 
 def events_decided(platform: str, outcome: str, reason: str) -> None:
     """One event was decided."""
     _events.labels(_bounded(platform, _PLATFORMS), _bounded(outcome, _OUTCOMES), _bounded(reason, _REASONS)).inc()
+
+
+def approvals_open(state: str, count: int) -> None:
+    """How many approvals are in a state that is not closed (APPR-4)."""
+    _approvals.labels(_bounded(state, _OPEN)).set(count)
 
 
 def part_ended(platform: str, state: str) -> None:
@@ -79,6 +90,11 @@ def part_ended(platform: str, state: str) -> None:
 def part_withheld(reason: str) -> None:
     """The door kept one part back."""
     _withheld.labels(_bounded(reason, _WITHHELD)).inc()
+
+
+def delivery_ended(result: str) -> None:
+    """The time of a delivery has come, and it was ``sent``, ``muted`` or ``missed``."""
+    _deliveries.labels(_bounded(result, DELIVERY_ENDS)).inc()
 
 
 def agent_run(agent: str, outcome: str) -> None:

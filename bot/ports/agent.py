@@ -5,6 +5,7 @@ from collections.abc import AsyncGenerator
 from contextlib import AbstractContextManager
 from typing import Protocol
 
+from bot.model.approval import Approval, Proposal
 from bot.model.output import Output
 from bot.model.question import Asking, Conclusion
 from bot.model.request import Attachment, Request
@@ -37,6 +38,36 @@ class Desk(Protocol):
 
         Raises:
             AskError: it can't be asked; nobody has been asked anything.
+        """
+        ...
+
+    async def propose(self, proposal: Proposal) -> Approval:
+        """Propose an action; returns when it is decided, hours later perhaps, or needs nobody (APPR-1).
+
+        Proposing again with the same key, or in the same place of the same run after a restart, finds the same one.
+
+        Raises:
+            ProposalError: it can't be proposed; nobody has seen it.
+        """
+        ...
+
+    async def claim(self, approval: Approval, *, target_present: bool | None) -> Approval:
+        """Use an approval, once, directly before the action; what runs is ``action`` of what this returns (APPR-5).
+
+        Args:
+            approval: as it was returned.
+            target_present: whether its target was found again; None: nobody has looked.
+
+        Raises:
+            ProposalError: it can't be used; the action must not run.
+        """
+        ...
+
+    async def outcome(self, approval: Approval, *, executed: bool | None, note: str) -> Approval:
+        """Tell what came of it; ``executed`` None: nobody knows (APPR-6).
+
+        Raises:
+            ProposalError: it was not claimed, or another outcome was told before.
         """
         ...
 

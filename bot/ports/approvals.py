@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
-from bot.model.approval import Action, Approval, DecidedBy, Origin, Proposal, Verdict
+from bot.model.approval import Action, Approval, ApprovalState, DecidedBy, Origin, Proposal, Verdict
 from bot.model.output import OutFile
-from bot.ports.store import NewPart, Waiting
+from bot.ports.store import Ending, NewPart, Waiting
 from policy.destination import Destination
+from policy.event import Chat
 
 # what comes of a decision; each is told to the person who decided, in private where the platform can
 
@@ -213,13 +214,25 @@ class Shown:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Standing:
-    """A message of ours that belongs to an approval: ``role`` and ``version`` as they were stored with its part."""
+    """A message of ours that belongs to an approval.
+
+    Attributes:
+        approval: as it stands now.
+        role: as it was stored with its part.
+        version: likewise.
+        destination: where it is.
+        message: its id there.
+        chat: kind of place.
+        person: in a direct chat the account of the other side.
+    """
 
     approval: Approval
     role: str
     version: str
     destination: Destination
     message: str
+    chat: Chat = Chat.GROUP
+    person: str | None = None
 
 
 class ApprovalStore(Protocol):
@@ -238,6 +251,10 @@ class ApprovalStore(Protocol):
 
     async def get(self, approval_id: str) -> Approval | None:
         """One approval."""
+        ...
+
+    async def by_key(self, agent: str, key: str) -> Approval | None:
+        """By the agent's own key, whatever its state."""
         ...
 
     async def by_code(self, code: str) -> Approval | None:
@@ -295,6 +312,18 @@ class ApprovalStore(Protocol):
         """Our messages of one role, in order."""
         ...
 
+    async def places(self, approval_id: str, version: str) -> frozenset[tuple[Destination, str]]:
+        """Where parts of a version have gone, with their roles: what was refused or withheld is not among them."""
+        ...
+
+    async def late(self, part_id: int) -> Approval | None:
+        """The approval whose card has arrived only after it had changed or was decided."""
+        ...
+
+    async def counts(self) -> Mapping[ApprovalState, int]:
+        """How many that are not closed are in each state."""
+        ...
+
     async def sendings(self, approval_id: str, version: str) -> Mapping[int, str]:
         """The state of each part that says the words of an approved draft, by its number."""
         ...
@@ -316,6 +345,39 @@ class ApprovalStore(Protocol):
         ...
 
 
+class Filings(Protocol):
+    """Where drafts are filed, as the end of requests."""
+
+    async def file(
+        self,
+        approval: Approval,
+        *,
+        verb: str | None,
+        shown: Sequence[Shown],
+        files: Sequence[OutFile],
+        ending: Ending,
+        now: datetime,
+    ) -> list[Waiting] | None:
+        """Store a draft, what shows it, and the end of the request that it answers, one transaction (DUR-3).
+
+        Args:
+            approval: as it is to be; of a change ``revision`` is the one that was read.
+            verb: of the table of states; None: it is new.
+            shown: parts that show it, and close what showed an earlier version.
+            files: of this version.
+            ending: of the request.
+            now: aware.
+
+        Returns:
+            All parts on their way; None: another filing or another change was first, and nothing was written.
+        """
+        ...
+
+    async def asked_in(self, event_id: int) -> str | None:
+        """The message that a request was; None: it was no message, or it is not there any more."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Passkey:
     """A passkey of an operator (APPR-9).
@@ -327,6 +389,7 @@ class Passkey:
         sign_count: last seen.
         added_at: when it was enrolled.
         label: what the person called it.
+        revoked_at: None: it holds.
     """
 
     id: str
@@ -335,13 +398,37 @@ class Passkey:
     sign_count: int
     added_at: datetime
     label: str = field(default="", repr=False)
+    revoked_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Invite:
+    """A link that is good now.
+
+    Attributes:
+        person: whom it invites.
+        vouched: the admin of the machine made it; else a further passkey wants one that the person has already.
+    """
+
+    person: str
+    vouched: bool
 
 
 class PasskeyStore(Protocol):
     """Where passkeys are kept; every write is durable when it returns, with its journal record."""
 
-    async def add(self, passkey: Passkey, *, token: str, now: datetime) -> bool:
-        """Keep a passkey and use up the invite whose token has this digest, one transaction; False: it is used up."""
+    async def add(self, passkey: Passkey, *, token: str, now: datetime, by: str | None = None) -> bool:
+        """Keep a passkey and use up the invite whose token has this digest, one transaction.
+
+        Args:
+            passkey: new.
+            token: digest.
+            now: aware.
+            by: id of the passkey that was used to say so; a person who has one needs it, unless the admin vouches.
+
+        Returns:
+            False: the invite is used up, or another passkey is wanted first.
+        """
         ...
 
     async def of(self, person: str) -> list[Passkey]:
@@ -352,19 +439,23 @@ class PasskeyStore(Protocol):
         """One that is not revoked."""
         ...
 
-    async def used(self, passkey_id: str, *, sign_count: int) -> bool:
-        """Note the counter; False: it did not rise where it should have (a copy of the key)."""
+    def holds(self, passkey_id: str) -> bool:
+        """Whether there is one and it is not revoked; a look-up of microseconds."""
+        ...
+
+    async def used(self, passkey_id: str, *, sign_count: int, now: datetime) -> bool:
+        """Note the counter; False: it did not rise where it should have (a copy of the key), or it was revoked."""
         ...
 
     async def revoke(self, passkey_id: str, *, now: datetime) -> bool:
         """Take one away; whether there was one."""
         ...
 
-    async def invite(self, person: str, *, token: str, expires_at: datetime, now: datetime) -> None:
-        """Let a person enrol one passkey with the token of this digest."""
+    async def invite(self, invite: Invite, *, token: str, expires_at: datetime, now: datetime) -> None:
+        """Let a person enrol one passkey with the token of this digest; earlier invites of theirs are void."""
         ...
 
-    async def invited(self, token: str, *, now: datetime) -> str | None:
+    async def invited(self, token: str, *, now: datetime) -> Invite | None:
         """Whom a token invites, by its digest; None: nobody, or not any more."""
         ...
 

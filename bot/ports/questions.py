@@ -163,6 +163,10 @@ class QuestionStore(Protocol):
         """All that still take an answer, the next to expire first."""
         ...
 
+    async def answered(self, agent: str, *, since: datetime) -> list[Question]:
+        """Those of an agent that were answered since a moment, the oldest first."""
+        ...
+
     async def change(
         self, question: Question, *, now: datetime, parts: Sequence[NewPart] = (), note: str | None = None
     ) -> list[Waiting] | None:

@@ -127,6 +127,21 @@ class Located:
     thread: str | None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Ending:
+    """The end of a piece of work, where it is written with something else.
+
+    Attributes:
+        event_id: the inbox row that carries it.
+        parts: its last ones.
+        outcome: as :meth:`Inbox.finish` takes it.
+    """
+
+    event_id: int
+    parts: tuple[NewPart, ...]
+    outcome: str
+
+
 class Inbox(Protocol):
     """Arrivals, decisions, observations."""
 
@@ -183,7 +198,8 @@ class Inbox(Protocol):
     ) -> list[Waiting]:
         """End the work: its final parts enter the outbox and the row is DONE, one transaction, with a journal record.
 
-        ``outcome`` is bounded: answered, silent, safe_error, withheld, acknowledged, stopped, withdrawn or control.
+        ``outcome`` is bounded: answered, drafted, silent, safe_error, withheld, acknowledged, stopped, withdrawn or
+        control.
         """
         ...
 

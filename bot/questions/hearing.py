@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 
 from bot.model.output import Final as Answer
 from bot.model.question import Question, QuestionState, Way
+from bot.ports.hearing import Heard
 from bot.ports.questions import Confirm, Gone, Kept, Lost, NotYours, Outcome, Refused, Taken
 from bot.questions.room import QuestionRoom
 from bot.questions.showing import masked, plain, result
@@ -30,28 +31,34 @@ class Hearing:
         self._room = room
         self._clock = clock
 
-    async def tap(self, part_id: int, value: str, *, by: str | None, message: str | None) -> Outcome | Kept | None:
+    async def shows(self, part_id: int) -> bool:
+        """Whether a part of the outbox shows a question."""
+        return await self._room.is_shown_in(part_id)
+
+    async def awaits(self, event: Event) -> bool:
+        """FORM-14: a reply to what shows a question that still takes an answer, or a message in its thread."""
+        for message in _about(event):
+            question = await self._room.shown_by(event.destination, message)
+            if question is not None and question.state.pending:
+                return True
+        return False
+
+    async def commanded(self, event: Event, text: str, *, language: str) -> Heard | None:
+        """No command is about a question."""
+        return None
+
+    async def tapped(self, part_id: int, value: str, event: Event, *, language: str) -> Heard | None:
         """A button under a message; None: it is under no question."""
-        return await self._room.tap(part_id, value, by=by, message=message)
+        outcome = await self._room.tap(part_id, value, by=event.sender, message=event.message)
+        return None if outcome is None else Heard(toast=_toast(outcome, QuestionWords(language)))
 
-    def toast(self, outcome: Outcome | Kept, *, language: str) -> str:
-        """What the person who tapped is told, in private; empty where the card says it."""
-        words = QuestionWords(language)
-        match outcome:
-            case Taken():
-                return words.say("noted")
-            case Lost():
-                return words.say("lost")
-            case NotYours():
-                return words.say("not_yours")
-            case Gone():
-                return words.say("too_late")
-            case Confirm():
-                return words.say("confirm")
-            case _:
-                return ""
+    async def replied(self, event: Event, text: str, *, language: str) -> Heard | None:
+        """A reply to a question, or what was said in its thread; None: to no question."""
+        if await self._asked(event) is None:
+            return None
+        return Heard(says=await self._reply(event, text, language=language))
 
-    async def reply(self, event: Event, text: str, *, language: str) -> Answer | None:
+    async def _reply(self, event: Event, text: str, *, language: str) -> Answer | None:
         """A reply to a question, or what was said in its thread.
 
         Returns:
@@ -67,7 +74,7 @@ class Hearing:
             return None
         if masked(question):
             return Answer(text=plain(words.say("use_form")))
-        text = _without_address(event, text) if event.mentions_self else text
+        text = without_address(event, text) if event.mentions_self else text
         confirming = question.state is QuestionState.CONFIRMING
         if is_weak(text) and (confirming or not _takes_text(question)) and not await self._is_reply(event):
             return None  # said to somebody else in the thread
@@ -101,7 +108,7 @@ class Hearing:
         return self._told(await self._room.answer(question, values, by=event.sender, way=Way.REPLY), words)
 
     async def told(self, event: Event, parts: Sequence[int]) -> None:
-        """The parts that told a person what :meth:`reply` returned: who replies to them answers the question."""
+        """The parts that told a person what :meth:`replied` returned: who replies to them answers the question."""
         question = await self._asked(event)
         if question is not None and question.state.pending:
             await self._room.told(question, parts)
@@ -112,11 +119,10 @@ class Hearing:
         return message is not None and await self._room.shown_by(event.destination, message) is not None
 
     async def _asked(self, event: Event) -> Question | None:
-        for message in (None if event.reply is None else event.reply.message, event.destination.thread):
-            if message is not None:
-                question = await self._room.shown_by(event.destination, message)
-                if question is not None:
-                    return question
+        for message in _about(event):
+            question = await self._room.shown_by(event.destination, message)
+            if question is not None:
+                return question
         return None
 
     def _told(self, outcome: Outcome, words: QuestionWords) -> Answer | None:
@@ -136,12 +142,35 @@ class Hearing:
                 return None
 
 
+def _toast(outcome: Outcome | Kept, words: QuestionWords) -> str:
+    """What the person who tapped is told; empty where the card says it."""
+    match outcome:
+        case Taken():
+            return words.say("noted")
+        case Lost():
+            return words.say("lost")
+        case NotYours():
+            return words.say("not_yours")
+        case Gone():
+            return words.say("too_late")
+        case Confirm():
+            return words.say("confirm")
+        case _:
+            return ""
+
+
+def _about(event: Event) -> list[str]:
+    """The messages that an event can be an answer to: the one that it replies to, and the root of its thread."""
+    found = (None if event.reply is None else event.reply.message, event.destination.thread)
+    return [message for message in found if message is not None]
+
+
 def _takes_text(question: Question) -> bool:
     """Whether any word could be an answer."""
     return any(field.kind is FieldKind.TEXT and not field.fixed for field in question.form.fields)
 
 
-def _without_address(event: Event, text: str) -> str:
+def without_address(event: Event, text: str) -> str:
     """What was typed without the bot's address before it, which belongs to no field; every other word was meant.
 
     Where accounts are @names the bot is called by this one. There a reply mentions it without any words.

@@ -25,6 +25,11 @@ class Links:
         self._key = key
         self._base_url = base_url
 
+    @property
+    def base_url(self) -> str | None:
+        """Under which people reach the pages; None: there are none."""
+        return self._base_url
+
     def token(self, question_id: str) -> str:
         """The token of a question: 256 bits, 43 characters."""
         made = hmac.new(self._key, question_id.encode(), hashlib.sha256).digest()

@@ -10,7 +10,7 @@ Whatever way an answer comes, the same judge looks at it last (FORM-2).
 import asyncio
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from typing import Final
@@ -22,6 +22,7 @@ from bot.model.errors import AskError, StoreError
 from bot.model.part import Action, Part
 from bot.model.question import (
     MAX_TEXT,
+    OURS,
     TTL_LEAST_S,
     TTL_LONGEST_S,
     Answerer,
@@ -37,7 +38,7 @@ from bot.ports.questions import Confirm, Gone, Kept, Lost, NotYours, Opened, Out
 from bot.ports.store import NewPart
 from bot.questions.answerers import may_answer
 from bot.questions.links import Links, digest
-from bot.questions.showing import Showing, masked
+from bot.questions.showing import Showing, masked, words_of
 from bot.questions.states import after
 from forms.bounds import is_text
 from forms.field import Form
@@ -74,6 +75,7 @@ class QuestionRoom:
         door: Door,
         links: Links,
         clock: Callable[[], datetime],
+        stopped: Callable[[Sequence[str]], Awaitable[object]] | None = None,
     ) -> None:
         """Make the room; nothing is read before a call.
 
@@ -85,7 +87,9 @@ class QuestionRoom:
             door: clears them.
             links: makes the links of pages.
             clock: gives aware times.
+            stopped: tells operators that a question may not be shown, by the codes of why.
         """
+        self._stopped = stopped
         self._store = store
         self._policy = policy
         self._channels = channels
@@ -154,15 +158,28 @@ class QuestionRoom:
         if masked(question) and to.destination.platform != "web" and self._links.page(question.id) is None:
             raise AskError("no_form", "a masked field is filled in on a page, and no pages are served here")
         shown = self._showing.open(question, self._channels[to.destination.account], to=to, today=self._today(question))
-        parts = self._cleared(question, shown, audience)
-        if not parts or len(parts) < len(shown):
+        withheld = self._withheld(question, shown, place, audience)
+        if withheld or not shown:
+            await self._report(withheld)
             raise AskError("withheld", "the question may not be shown there")
+        parts = self._cleared(question, shown, audience)
         kept, waiting = await self._store.put(question, parts, token=digest(self._links.token(question.id)), now=now)
         self._dispatcher.enqueue(waiting)
         asked_before = (kept.text, kept.schema, kept.who, kept.important)
         if kept.schema and asked_before != (question.text, question.schema, question.who, question.important):
             raise AskError("key_used", "this key was used for another question")
         return kept
+
+    def _withheld(self, question: Question, shown: Sequence[Part], place: Place, audience: Audience) -> list[str]:
+        """Why a question may not be shown: its messages one by one, one after another, and its page."""
+        verdicts = [self._door.verdict(part, place, Basis.REQUEST, written_for=audience) for part in shown]
+        verdicts.append(self._door.verdict_together(shown, place, Basis.REQUEST))
+        verdicts.append(self._door.verdict_of_words(words_of(question), place, Basis.REQUEST, written_for=audience))
+        return sorted({verdict.value for verdict in verdicts if verdict is not None})
+
+    async def _report(self, codes: Sequence[str]) -> None:
+        if self._stopped is not None:
+            await self._stopped(codes)
 
     def _check_people(self, asking: Asking) -> None:
         known = {person.id for person in self._policy().people.values()}
@@ -203,6 +220,10 @@ class QuestionRoom:
     async def pending(self) -> list[Question]:
         """All that still take an answer."""
         return await self._store.pending()
+
+    async def answered(self, *, since: datetime) -> list[Question]:
+        """What the gateway itself has asked and people have answered since a moment."""
+        return await self._store.answered(OURS, since=since)
 
     def conclusion(self, question: Question) -> Conclusion:
         """How a question ended, for its agent: people by their ids in the policy."""
@@ -281,7 +302,7 @@ class QuestionRoom:
     async def _behind(self, token: str) -> Question | None:
         """The question of a link. Access comes first, also where it was taken away after the question (IDENT-5)."""
         question = await self._store.by_token(digest(token))
-        if question is None:
+        if question is None or question.inside:
             return None
         place = Place(destination=question.destination, chat=question.chat, person=question.person)
         person = self._policy().person(place.other_side)
@@ -503,7 +524,11 @@ class QuestionRoom:
         name = "" if person is None else person.display or person.id
         today = self._today(question)
         shown = self._showing.closed(question, channel, messages=messages, person=name, today=today)
-        return self._cleared(question, shown, None)
+        parts = self._cleared(question, shown, None)
+        if len(parts) == len(shown):
+            return parts
+        bare = self._showing.closed_bare(question, channel, messages=messages, person=name)
+        return self._cleared(question, bare, None)  # what was typed can't be shown there: the card closes all the same
 
     async def _refreshed(self, question: Question) -> list[NewPart]:
         """What brings the cards up to date, where buttons under a message can change."""

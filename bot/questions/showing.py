@@ -1,6 +1,6 @@
 """A question as people see it: open, changed by a tap, closed; in their language, as their channel can show it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Final
 
@@ -18,6 +18,7 @@ from policy.boundary import Speech
 from policy.event import Chat
 
 _TIMES: Final = frozenset({FieldKind.TIME, FieldKind.DATETIME, FieldKind.TIME_RANGE, FieldKind.DATETIME_RANGE})
+_UNREAD: Final = frozenset({"type", "format", "pattern"})
 _SIGNS: Final = str.maketrans({sign: f"\\{sign}" for sign in "\\`*_{}[]()#+-.!|<>~"})
 
 
@@ -31,7 +32,7 @@ class Showing:
     def open(self, question: Question, channel: Channel, *, to: Reply, today: date) -> tuple[Part, ...]:
         """The question, asked."""
         answer = Answer(text=question.text, card=self._card(question, channel, today))
-        return channel.present(Speech.FINAL, answer, to=to)
+        return channel.present(_speech(question), answer, to=to)
 
     def again(self, question: Question, channel: Channel, *, messages: Sequence[str], today: date) -> tuple[Part, ...]:
         """The question after a change, in the last of the messages that show it: there are its buttons.
@@ -48,7 +49,7 @@ class Showing:
         if not confirming:
             return _replaced(question, channel, Answer(text=plain(words.say("mend_all"))), messages[-1])
         to = Reply(destination=question.destination, message=messages[-1])
-        return channel.present(Speech.FINAL, Answer(text=sure, card=card), to=to)
+        return channel.present(_echo(question), Answer(text=sure, card=card), to=to)
 
     def closed(
         self, question: Question, channel: Channel, *, messages: Sequence[str], person: str, today: date
@@ -63,6 +64,14 @@ class Showing:
         for message in messages[pieces:]:
             parts += _replaced(question, channel, Answer(text=end), message)
         return parts
+
+    def closed_bare(
+        self, question: Question, channel: Channel, *, messages: Sequence[str], person: str
+    ) -> tuple[Part, ...]:
+        """The question after its end, without the words that may not be shown there (any more)."""
+        words = QuestionWords(question.language)
+        end = f"*{plain(end_of(question, words, person))}*"
+        return tuple(part for message in messages for part in _replaced(question, channel, Answer(text=end), message))
 
     def _card(self, question: Question, channel: Channel, today: date) -> Card:
         words = QuestionWords(question.language)
@@ -91,8 +100,8 @@ class Showing:
 
     def _link(self, question: Question) -> Callable[[str], Button] | None:
         """Makes the button with the question's link; None where there is no page to open."""
-        if question.destination.platform == "web":
-            return None  # the card itself has the fields there
+        if question.destination.platform == "web" or question.inside:
+            return None  # the card itself has the fields there; or it is for one person alone
         page = self._links.page(question.id)
         if page is None:
             return None
@@ -137,6 +146,36 @@ def plain(text: str) -> str:
     return text.translate(_SIGNS)
 
 
+def _speech(question: Question) -> Speech:
+    """What the gateway itself asks stays on the inside (OUT-8)."""
+    return Speech.REPORT if question.inside else Speech.FINAL
+
+
+def _echo(question: Question) -> Speech:
+    """A card after its question: the words were cleared when it was asked, what is new is what people have typed."""
+    return Speech.REPORT if question.inside else Speech.ECHO
+
+
+def words_of(question: Question) -> str:
+    """Everything of a question that a page shows, so that it shows nothing that a message could not (OUT-4)."""
+    return "\n".join([question.text, *_strings(question.schema)])
+
+
+def _strings(part: object) -> Iterator[str]:
+    """All words of a schema: names, titles, descriptions, choices, defaults, examples; not what it is made of."""
+    if isinstance(part, str):
+        yield part
+    elif isinstance(part, Mapping):
+        for key, value in part.items():
+            if key not in _UNREAD:
+                yield from _strings(value)
+            if key == "properties" and isinstance(value, Mapping):
+                yield from map(str, value)
+    elif isinstance(part, Sequence):
+        for value in part:
+            yield from _strings(value)
+
+
 def masked(question: Question) -> bool:
     """Whether something is asked that does not belong into a chat (FORM-10)."""
     return any(field.masked for field in question.form.fields)
@@ -163,7 +202,7 @@ def _edit(
 ) -> tuple[Part, ...]:
     """The question with what is added, in its last message; where that does not fit as before, without its words."""
     whole = Answer(text=f"{question.text}\n\n{added}".strip(), card=card)
-    parts = channel.present(Speech.FINAL, whole, to=Reply(destination=question.destination))
+    parts = channel.present(_echo(question), whole, to=Reply(destination=question.destination))
     if len(messages) == 1:
         return channel.present_rest(parts, message=messages[0])
     if len(parts) == len(messages):
@@ -173,5 +212,5 @@ def _edit(
 
 def _replaced(question: Question, channel: Channel, answer: Answer, message: str) -> tuple[Part, ...]:
     """Something else in the place of a message."""
-    parts = channel.present(Speech.FINAL, answer, to=Reply(destination=question.destination))
+    parts = channel.present(_echo(question), answer, to=Reply(destination=question.destination))
     return channel.present_rest(parts, message=message)

@@ -45,4 +45,8 @@ class Clearing:
                     unclear=Resend.RESEND.value if channel.repeatable else settings.unclear_sends.value,
                 ),
             )
+        together = self._door.verdict_together([one.part for one in new], place, Basis.REQUEST)
+        if together is not None:  # none may leave: a part alone would say half of it
+            part_withheld(together.value)
+            return [], kept | {together}
         return new, kept

@@ -12,9 +12,8 @@ from bot.model.inbound import Material
 from bot.model.output import Final
 from bot.model.part import Part
 from bot.ports.channel import Channel, Reply
-from bot.ports.questions import Kept, Outcome
+from bot.ports.hearing import Heard, Hearer
 from bot.ports.store import Inbox, Outbox, Waiting
-from bot.questions.hearing import Hearing
 from bot.runtime.clearing import Clearing
 from bot.runtime.work import STOPPING, Work, reply_to
 from bot.texts.codes import Notice
@@ -41,7 +40,7 @@ class Controls:
         dispatcher: Dispatcher,
         door: Door,
         clearing: Clearing,
-        hearing: Hearing | None,
+        hearers: Sequence[Hearer],
         language: Callable[[Work, Material], str],
         stop: Stop,
         go_on: Continue,
@@ -57,7 +56,7 @@ class Controls:
             dispatcher: carries parts out.
             door: knows the settings of a place.
             clearing: checks parts.
-            hearing: hears answers to questions; None: nobody is asked anything.
+            hearers: hear what people say to what waits for them, in this order.
             language: of a person's words.
             stop: what "stop" does.
             go_on: what a tap of an agent's own button does.
@@ -70,7 +69,7 @@ class Controls:
         self._dispatcher = dispatcher
         self._door = door
         self._clearing = clearing
-        self._hearing = hearing
+        self._hearers = hearers
         self._language = language
         self._stop = stop
         self._go_on = go_on
@@ -96,18 +95,32 @@ class Controls:
             stopped = await self._stop(work.place, event.sender)
             await self._say(work, to, words.say(Notice.STOPPED if stopped else Notice.NOTHING_TO_STOP))
         else:
-            await self._say(work, to, words.say(Notice.COMMAND_NOT_HERE))
+            await self._command(work, material, to, words)
+
+    async def _command(self, work: Work, material: Material, to: Reply, words: Words) -> None:
+        event = work.reading.event
+        for hearer in self._hearers:
+            heard = await hearer.commanded(event, material.text, language=words.language)
+            if heard is not None:
+                await self._finish(work, self._spoken(heard, to))
+                return
+        await self._say(work, to, words.say(Notice.COMMAND_NOT_HERE))
 
     async def _answer(self, work: Work, material: Material, to: Reply, language: str) -> None:
-        """A reply to a question, or what was said in its thread (FORM-8, FORM-14)."""
+        """A reply to something of ours that waits for people, or what was said in its thread (FORM-8, FORM-14)."""
+        event = work.reading.event
+        for hearer in self._hearers:
+            heard = await hearer.replied(event, material.text, language=language)
+            if heard is not None:
+                sent = await self._finish(work, self._spoken(heard, to))
+                await hearer.told(event, [one.id for one in sent])
+                return
+        await self._finish(work, ())
+
+    def _spoken(self, heard: Heard, to: Reply) -> Sequence[Part]:
         channel = self._channels[to.destination.account]
-        said = None
-        if self._hearing is not None:
-            said = await self._hearing.reply(work.reading.event, material.text, language=language)
-        parts = () if said is None else channel.present(Speech.SAFE_ERROR, said, to=to)
-        sent = await self._finish(work, parts)
-        if self._hearing is not None:
-            await self._hearing.told(work.reading.event, [one.id for one in sent])
+        speech = Speech.REPORT if heard.inside else Speech.SAFE_ERROR
+        return () if heard.says is None else channel.present(speech, heard.says, to=to)
 
     async def _tap(self, work: Work, material: Material, to: Reply, words: Words) -> None:
         """A button: its token says what it stands for; a token that we did not make for this place says nothing."""
@@ -120,16 +133,14 @@ class Controls:
             await self._toast(work, material, to, words.say(Notice.TAP_STALE))
             await self._finish(work, ())
             return
-        outcome: Outcome | Kept | None = None
-        if self._hearing is not None:
-            outcome = await self._hearing.tap(tapped.part_id, tapped.value, by=event.sender, message=event.message)
-        if outcome is None:  # a button of the agent's own
-            await self._toast(work, material, to, "")
-            self._go_on(work, tapped.value)
-            return
-        toast = "" if self._hearing is None else self._hearing.toast(outcome, language=words.language)
-        await self._toast(work, material, to, toast)
-        await self._finish(work, ())
+        for hearer in self._hearers:
+            heard = await hearer.tapped(tapped.part_id, tapped.value, event, language=words.language)
+            if heard is not None:
+                await self._toast(work, material, to, heard.toast)
+                await self._finish(work, self._spoken(heard, to))
+                return
+        await self._toast(work, material, to, "")  # a button of the agent's own
+        self._go_on(work, tapped.value)
 
     async def _toast(self, work: Work, material: Material, to: Reply, text: str) -> None:
         """The end of the button's spinner, after the decision: a second answer would never show."""

@@ -6,7 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final, Protocol
 
+from bot.approvals.passkeys import Passkeys
+from bot.approvals.room import ApprovalRoom
+from bot.approvals.saying import Saying
 from bot.deliveries.dispatcher import Dispatcher
+from bot.deliveries.grants import GrantRoom
+from bot.deliveries.schedule import Schedule
 from bot.model.errors import ChannelError, StoreError
 from bot.model.part import Part
 from bot.observability.health import Health, Level
@@ -56,6 +61,11 @@ class Crew:
     gateway: Gateway
     worker: Worker
     questions: QuestionRoom
+    approvals: ApprovalRoom
+    passkeys: Passkeys
+    saying: Saying
+    grants: GrantRoom
+    schedule: Schedule
     dispatcher: Dispatcher
     reports: Reports
     health: Health
@@ -101,7 +111,7 @@ class Daemon:
         self._spawn(self._look(), "look")
         self._spawn(crew.policy.watch(self._policy_changed), "policy")
         self._spawn(self._sweep(), "sweep")
-        self._spawn(measure(crew.overview, crew.gateway, crew.worker, crew.dispatcher), "gauges")
+        self._spawn(measure(crew.overview, crew.gateway, crew.worker, crew.dispatcher, crew.approvals), "gauges")
         for service in crew.services:
             self._spawn(service(), "service")
         every_s = watchdog_s()
@@ -136,6 +146,7 @@ class Daemon:
         await crew.gateway.close(grace_s=grace_s / 8)
         await crew.worker.close(grace_s=grace_s / 2)
         await crew.dispatcher.close(grace_s=grace_s / 2)
+        await crew.saying.close(grace_s=grace_s / 8)
         if self._told:
             await asyncio.wait(self._told, timeout=grace_s / 8)
         for channel in crew.channels.values():
@@ -151,6 +162,7 @@ class Daemon:
             await crew.gateway.idle()
             await crew.worker.idle()
             await crew.dispatcher.idle()
+            await crew.saying.idle()
             await asyncio.gather(*self._told, return_exceptions=True)
 
     def sent(self, waiting: Waiting, state: OutboxState, code: str) -> None:

@@ -5,16 +5,18 @@ import hashlib
 from collections import Counter
 from contextlib import AbstractContextManager
 
+from bot.approvals.room import ApprovalRoom
 from bot.model.errors import AskError, ChannelError
 from bot.model.question import Asking, Conclusion, Question
 from bot.model.request import Attachment, Request
 from bot.ports.channel import Channel, Reply
 from bot.questions.room import QuestionRoom
+from bot.runtime.proposing import Proposing
 from bot.runtime.runs import Run
 
 
 class RequestDesk:
-    """The files of one request, and questions about it."""
+    """The files of one request, and questions and proposals about it."""
 
     def __init__(
         self,
@@ -26,6 +28,7 @@ class RequestDesk:
         agent: str,
         questions: QuestionRoom | None,
         limit_bytes: int,
+        approvals: ApprovalRoom | None = None,
     ) -> None:
         """Make a desk.
 
@@ -37,6 +40,7 @@ class RequestDesk:
             agent: its name.
             questions: None: nobody can be asked.
             limit_bytes: of a file.
+            approvals: None: nothing can be proposed.
         """
         self._channel = channel
         self._request = request
@@ -46,6 +50,11 @@ class RequestDesk:
         self._questions = questions
         self._attachments: frozenset[Attachment] = frozenset(request.attachments)
         self._limit_bytes = limit_bytes
+        self._proposing = Proposing(room=approvals, request=request, run=run, agent=agent)
+        self.propose = self._proposing.propose
+        self.put_proposal = self._proposing.put
+        self.claim = self._proposing.claim
+        self.outcome = self._proposing.outcome
         self._asked: Counter[str] = Counter()
         self._given: list[str] = []
         self._resting: dict[str, asyncio.Task[None]] = {}
@@ -124,5 +133,6 @@ class RequestDesk:
 
     def close(self) -> None:
         """The run is over."""
+        self._proposing.close()
         for task in self._resting.values():
             task.cancel()

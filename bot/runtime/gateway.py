@@ -7,7 +7,7 @@ Everything before the decision is recorded is free of effects: no agent, no fetc
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -16,8 +16,8 @@ from bot.observability.log import get_logger
 from bot.observability.metrics import events_decided
 from bot.ports.channel import Channel, Found
 from bot.ports.decisions import Ruling
+from bot.ports.hearing import Hearer
 from bot.ports.store import Inbox, InboxState, Outbox, Subject, Unfinished
-from bot.questions.room import QuestionRoom
 from bot.runtime.batches import Batches, Parts
 from bot.runtime.lanes import Lanes
 from bot.runtime.rates import Rates
@@ -62,9 +62,9 @@ class Gateway:
         reports: Reports,
         rulings: Rulings,
         clock: Callable[[], datetime],
-        questions: QuestionRoom | None = None,
+        hearers: Sequence[Hearer] = (),
     ) -> None:
-        """Args: channels: by account. questions: None: nobody is asked anything."""
+        """Args: channels: by account. hearers: know what waits for people."""
         self._policy = policy
         self._inbox = inbox
         self._outbox = outbox
@@ -73,7 +73,7 @@ class Gateway:
         self._reports = reports
         self._rulings = rulings
         self._clock = clock
-        self._questions = questions
+        self._hearers = hearers
         self._first_start: dict[str, datetime] = {}
         self._rates = Rates()
         self._controls = Rates()
@@ -274,27 +274,30 @@ class Gateway:
     async def _is_about_a_question(self, reading: Reading) -> bool:
         """FORM-14: by structure alone: a tap on it, a reply to what shows a question, or a message in its thread."""
         event = reading.event
-        if self._questions is None or event.kind not in _ABOUT_QUESTIONS:
+        if event.kind not in _ABOUT_QUESTIONS:
             return False
         if event.kind is Kind.TAP:
-            return await self._is_tap_on_a_question(self._questions, reading)
-        for message in (None if event.reply is None else event.reply.message, event.destination.thread):
-            if message is not None:
-                question = await self._questions.shown_by(event.destination, message)
-                if question is not None and question.state.pending:
-                    return True
+            part_id = await self._tapped_part(reading) if self._hearers else None
+            return part_id is not None and await self._any(hearer.shows(part_id) for hearer in self._hearers)
+        return await self._any(hearer.awaits(event) for hearer in self._hearers)
+
+    async def _any(self, looks: Iterable[Awaitable[bool]]) -> bool:
+        """Whether one of them is true; those after it are not asked."""
+        for look in looks:
+            if await look:
+                return True
         return False
 
-    async def _is_tap_on_a_question(self, questions: QuestionRoom, reading: Reading) -> bool:
+    async def _tapped_part(self, reading: Reading) -> int | None:
         event = reading.event
         token = self._channels[event.destination.account].material(reading).tap_token
         if token is None:
-            return False
+            return None
         if reading.loose and event.message is not None:
             tapped = await self._outbox.pressed(event.destination, event.message, token)
         else:
             tapped = await self._outbox.tapped(event.destination.account, token)
-        return tapped is not None and await questions.is_shown_in(tapped.part_id)
+        return None if tapped is None else tapped.part_id
 
     # acting
 

@@ -11,6 +11,7 @@ from bot.observability.log import get_logger
 from policy.document import DocumentError
 from policy.errors import PolicyError
 from policy.ruleset import Policy
+from policy.screening import screen_of
 
 log = get_logger(__name__)
 Load = Callable[[str], Policy]
@@ -53,12 +54,17 @@ class PolicyInForce:
         self._load = load
         text = path.read_text(encoding="utf-8")
         self._seen = _digest(text)
-        self._current = load(text)
+        self._current = self._made(text)
         self._wake = asyncio.Event()
 
     def __call__(self) -> Policy:
         """The policy in force now."""
         return self._current
+
+    def _made(self, text: str) -> Policy:
+        policy = self._load(text)
+        screen_of(policy).make_ready()  # here, beside the loop: the first message does not wait for it
+        return policy
 
     def poke(self) -> None:
         """Look at the file now (SIGHUP)."""
@@ -80,7 +86,7 @@ class PolicyInForce:
             return None
         self._seen = digest
         try:
-            policy = self._load(text)
+            policy = self._made(text)
         except PolicyError as error:
             places = error.places if isinstance(error, DocumentError) else type(error).__name__
             return Refused(problems=str(error), places=str(places))

@@ -3,7 +3,7 @@
 On verified internal channels that the policy marks with ``reports``, nowhere else.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
 from bot.deliveries.dispatcher import Dispatcher
@@ -13,6 +13,7 @@ from bot.observability.log import get_logger
 from bot.ports.channel import Channel, Reply
 from bot.ports.store import NewPart, Outbox
 from bot.runtime.rates import Rates
+from bot.runtime.stops import stops_of
 from bot.texts.codes import Notice
 from bot.texts.words import Words
 from policy.boundary import Basis, Speech
@@ -23,7 +24,9 @@ log = get_logger(__name__)
 
 MOST_A_MINUTE = 10
 """Reports of one kind, where outsiders can bring them about; the log has all of them."""
-_BROUGHT_ABOUT = frozenset({Notice.RUN_FAILED, Notice.WITHHELD_REPORT, Notice.POISON})
+_BROUGHT_ABOUT = frozenset(
+    {Notice.RUN_FAILED, Notice.WITHHELD_REPORT, Notice.QUESTION_WITHHELD, Notice.POISON, Notice.DELIVERY_MUTED}
+)
 
 
 class Reports:
@@ -48,8 +51,14 @@ class Reports:
         self._clock = clock
         self._rates = Rates()
 
-    async def tell(self, notice: Notice, **values: str | int) -> int:
-        """Tell every channel of reports; returns how many were told. Where none is, the log has it."""
+    async def tell(self, notice: Notice, *, stops: Sequence[str] = (), **values: str | int) -> int:
+        """Tell every channel of reports; returns how many were told. Where none is, the log has it.
+
+        Args:
+            notice: what is told.
+            stops: bounded codes of why something was stopped, never what was in it.
+            values: for the names in the sentence.
+        """
         told = 0
         now = self._clock()
         if notice in _BROUGHT_ABOUT:
@@ -61,7 +70,10 @@ class Reports:
             channel = self._channels.get(destination.account)
             if channel is None or not settings.reports or not settings.audience.trusted:
                 continue
-            words = Words(settings.language).say(notice, **values)
+            language = Words(settings.language)
+            if stops:
+                values |= {"why": language.stopped(stops_of(stops)), "codes": ", ".join(stops)}
+            words = language.say(notice, **values)
             place = Place(destination=destination, chat=Chat.GROUP, person=None)
             parts = [
                 NewPart(

@@ -108,6 +108,7 @@ class Stream:
     Attributes:
         text: the latest fragment that the agent gave, shown or not.
         message: the platform's id of the message that has been growing; None where there is none to edit.
+        shown: people have seen some of it.
     """
 
     def __init__(self, signs: Signs, streaming: Streaming, *, key: str) -> None:
@@ -119,6 +120,7 @@ class Stream:
         self._next_at = 0.0
         self.text = ""
         self.message: str | None = None
+        self.shown = False
 
     async def grow(self, text: str) -> None:
         """Show the answer so far, at most once a second."""
@@ -139,5 +141,6 @@ class Stream:
         if part is None:
             return
         receipt = await self._signs.show(part)
+        self.shown = self.shown or isinstance(receipt, Delivered)
         if isinstance(receipt, Delivered) and receipt.messages and self._streaming is Streaming.EDIT:
             self.message = self.message or receipt.messages[0]

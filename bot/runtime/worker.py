@@ -14,44 +14,45 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import assert_never
 
+from bot.approvals.drafts import Drafts
+from bot.approvals.room import ApprovalRoom
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door, Place
-from bot.model.errors import AgentError, AskError, ChannelError
+from bot.model.approval import Approval, Proposal
+from bot.model.errors import AgentError, AskError, ChannelError, ProposalError
 from bot.model.inbound import Material
 from bot.model.output import Final, Fragment, Operational, Progress, SafeError, Silence
-from bot.model.part import Part
 from bot.model.question import Asking, Question
 from bot.model.request import ContextItem, Request
 from bot.observability.log import get_logger
 from bot.observability.metrics import agent_run, part_withheld
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel, Reply
-from bot.ports.decisions import Ruling
-from bot.ports.store import Inbox, NewPart, Outbox
-from bot.questions.hearing import Hearing
+from bot.ports.hearing import Hearer
+from bot.ports.record import AuthorisedRecord
+from bot.ports.store import Inbox, Outbox
 from bot.questions.room import QuestionRoom
 from bot.runtime.clearing import Clearing
 from bot.runtime.controls import Controls
 from bot.runtime.desk import RequestDesk
+from bot.runtime.endings import Endings, Said
 from bot.runtime.lanes import Lanes
 from bot.runtime.reports import Reports
 from bot.runtime.rulings import Rulings
 from bot.runtime.runs import Run
 from bot.runtime.signs import Attention, Signs, Stream
 from bot.runtime.work import Work, reply_to
-from bot.texts.codes import Failure, Notice
-from bot.texts.words import Words
+from bot.texts.codes import Failure
 from policy.boundary import Speech, Withheld
-from policy.decision import Audience
 from policy.event import Kind
+from policy.record import Entry, visible
 from policy.ruleset import ChannelPolicy, Policy
 
 log = get_logger(__name__)
 
 NAMESPACE = uuid.UUID("5b0c6a0e-8f5e-5d0c-9a57-0d15c4ee7000")
 OBSERVED_LIMIT = 50
-LONG_TEXT = 4_000
-"""Characters; what is longer is brought into its form beside the loop, where it holds up nobody (AGENT-5)."""
+_UNAVAILABLE = SafeError(failure=Failure.UNAVAILABLE)
 
 
 class Worker:
@@ -75,6 +76,10 @@ class Worker:
         longest_s: float = 300.0,
         file_limit_bytes: int = 2000 << 20,
         questions: QuestionRoom | None = None,
+        approvals: ApprovalRoom | None = None,
+        hearers: Sequence[Hearer] = (),
+        record: AuthorisedRecord | None = None,
+        drafts: Drafts | None = None,
     ) -> None:
         """Make a worker.
 
@@ -94,8 +99,14 @@ class Worker:
             longest_s: no run takes longer, whatever its agent says.
             file_limit_bytes: of any file; each channel has a narrower limit of its own.
             questions: where people are asked; None: nobody is.
+            approvals: where actions are proposed; None: none are.
+            hearers: hear what people say to what waits for them, in this order.
+            record: facts that answers may rest on; None: the policy's.
+            drafts: where drafts are filed; None: what would be one is withheld.
         """
         self._policy = policy
+        self._record = record
+        self._drafts = drafts
         self._agents = agents
         self._default_agent = default_agent
         self._channels = channels
@@ -103,17 +114,28 @@ class Worker:
         self._outbox = outbox
         self._dispatcher = dispatcher
         self._door = door
-        self._reports = reports
-        self._rulings = rulings
         self._clock = clock
         self._at_once = at_once
         self._places: dict[str, asyncio.Semaphore] = {}
-        self._presenting = asyncio.Lock()
         self._longest_s = longest_s
         self._file_limit_bytes = file_limit_bytes
         self._lanes: Lanes[Work] = Lanes("work", self._run)
         self._questions = questions
+        self._approvals = approvals
         self._clearing = Clearing(door, channels)
+        self._endings = Endings(
+            policy=policy,
+            entries=self._entries,
+            channels=channels,
+            inbox=inbox,
+            dispatcher=dispatcher,
+            door=door,
+            clearing=self._clearing,
+            drafts=drafts,
+            reports=reports,
+            rulings=rulings,
+            clock=clock,
+        )
         controls = Controls(
             channels=channels,
             inbox=inbox,
@@ -121,11 +143,11 @@ class Worker:
             dispatcher=dispatcher,
             door=door,
             clearing=self._clearing,
-            hearing=None if questions is None else Hearing(questions, clock=clock),
+            hearers=hearers,
             language=lambda work, material: self._language(work, material, door.settings(work.place)),
             stop=self._stop,
             go_on=self._go_on,
-            done=self._publish,
+            done=self._endings.publish,
             clock=clock,
         )
         self._control: Lanes[Work] = Lanes("control", controls.carry_out)
@@ -165,11 +187,26 @@ class Worker:
         Raises:
             AskError: it works on no such request, or the question can't be asked.
         """
+        desk = self._desk(request_id, agent)
+        if desk is None:
+            raise AskError("no_request", "this agent is not working on such a request")
+        return await desk.put(asking)
+
+    async def propose_for(self, request_id: str, agent: str, proposal: Proposal) -> Approval:
+        """Propose for an agent that is working on a request and speaks to us from outside.
+
+        Raises:
+            ProposalError: it works on no such request, or it can't be proposed.
+        """
+        desk = self._desk(request_id, agent)
+        if desk is None:
+            raise ProposalError("no_request", "this agent is not working on such a request")
+        return await desk.put_proposal(proposal)
+
+    def _desk(self, request_id: str, agent: str) -> RequestDesk | None:
         runs = [*self._running.values(), *self._parked]
         run = next((run for run in runs if run.desk is not None and run.desk.is_for(request_id, agent)), None)
-        if run is None or run.desk is None or run.over:
-            raise AskError("no_request", "this agent is not working on such a request")
-        return await run.desk.put(asking)
+        return None if run is None or run.over else run.desk
 
     async def idle(self) -> None:
         """Return when no request is waiting or running."""
@@ -238,6 +275,8 @@ class Worker:
         if run.task.cancelled():
             if self._questions is not None:
                 await self._questions.cancel_of(run.work.event_id)
+            if self._approvals is not None:
+                await self._approvals.cancel_of(run.work.event_id)
             await self._inbox.finish(run.work.event_id, [], outcome=run.cut, now=self._clock())
         elif (error := run.task.exception()) is not None:
             log.error("run_failed", error=type(error).__name__)
@@ -290,7 +329,8 @@ class Worker:
         language = self._language(work, material, settings)
         if agent is None:
             log.error("no_such_agent", agent=settings.agent or self._default_agent, request=_request_id(work)[:8])
-            await self._finish(run, SafeError(failure=Failure.UNAVAILABLE), to, language, None)
+            said = Said(work=work, request=_request_id(work), to=to, language=language, result=_UNAVAILABLE)
+            await self._end(run, said)
             return
         request = await self._request(work, material, settings, agent.name, language)
         desk = run.desk = RequestDesk(
@@ -300,6 +340,7 @@ class Worker:
             to=to,
             agent=agent.name,
             questions=self._questions,
+            approvals=self._approvals,
             limit_bytes=self._file_limit_bytes,
         )
         run.asked = True
@@ -309,7 +350,23 @@ class Worker:
             result = await self._listen(agent, request, desk, stream, run, to)
         if isinstance(result, Silence) and stream.text:
             result = Final(text=stream.text)  # it was said already, fragment by fragment
-        await self._finish(run, result, to, language, stream.message)
+        said = Said(
+            work=work,
+            request=request.id,
+            agent=agent.name,
+            asked=request.text,
+            result=result,
+            to=to,
+            language=language,
+            streamed=stream.message,
+            grown=stream.shown,
+        )
+        await self._end(run, said)
+
+    async def _end(self, run: Run, said: Said) -> None:
+        run.over = True  # too late to stop it: the end is being written
+        self._running.pop(str(run.work.place.destination), None)
+        await self._endings.write(said)
 
     async def _listen(
         self,
@@ -381,6 +438,8 @@ class Worker:
         if settings.observation is not None and agent in settings.observation.readers:  # PART-9: readers only
             kept = await self._inbox.observed(event.destination, limit=OBSERVED_LIMIT, now=self._clock())
             context += [ContextItem(kind="observed", text=one.text, sender=one.sender, at=one.at) for one in kept]
+        if self._drafts is not None:
+            context += await self._drafts.context(event.destination, agent)
         return Request(
             id=_request_id(work),
             attempt=await self._inbox.attempt(work.event_id),
@@ -394,7 +453,11 @@ class Worker:
             tap=self._taps.pop(work.event_id, None),
             attachments=material.attachments,
             context=tuple(context),
+            record=visible(self._entries().values(), settings.counterparty, self._clock()),
         )
+
+    def _entries(self) -> Mapping[str, Entry]:
+        return self._policy().record if self._record is None else self._record.entries()
 
     def _language(self, work: Work, material: Material, settings: ChannelPolicy) -> str:
         person = self._policy().person(work.reading.event.sender)
@@ -411,80 +474,9 @@ class Worker:
         if not settings.audience.trusted:  # the door would say the same of each part
             part_withheld(Withheld.AUDIENCE.value)
             return
-        parts, _ = self._clearing.checked(work, await self._present(channel, speech, Final(text=text), to))
+        parts, _ = self._clearing.checked(work, await self._endings.present(channel, speech, Final(text=text), to))
         if parts:
             self._dispatcher.enqueue(await self._outbox.put(parts, now=self._clock()))
-
-    async def _finish(
-        self,
-        run: Run,
-        result: Final | SafeError | Silence,
-        to: Reply,
-        language: str,
-        streamed: str | None,
-    ) -> None:
-        """The end of the work: its last parts and the end itself are one transaction."""
-        work = run.work
-        run.over = True  # too late to stop it: the end is being written
-        self._running.pop(str(work.place.destination), None)
-        channel = self._channels[to.destination.account]
-        words = Words(language)
-        settings = self._door.settings(work.place)
-        new: list[NewPart] = []
-        instead: tuple[Speech, str] | None = None
-        match result:
-            case Final():
-                try:
-                    parts = await self._present(channel, Speech.FINAL, result, to)
-                except Exception as error:  # noqa: BLE001 - an answer may be wrong in any way (AGENT-5)
-                    log.error("answer_not_shown", request=_request_id(work)[:8], error=type(error).__name__)
-                    outcome, instead = "safe_error", (Speech.SAFE_ERROR, words.say(Failure.UNAVAILABLE))
-                else:
-                    new, withheld = self._clearing.checked(work, parts)
-                    outcome = "answered" if new else "silent"
-                    if withheld - {Withheld.EMPTY}:  # one part may not leave: none does
-                        outcome, instead = "withheld", (Speech.SAFE_ERROR, words.say(Failure.WITHHELD))
-            case SafeError(failure=failure):
-                outcome, instead = "safe_error", (Speech.SAFE_ERROR, words.say(failure))
-            case Silence():
-                outcome = "silent"
-            case _:
-                assert_never(result)
-        if outcome == "silent" and settings.never_silent_ack and settings.audience is Audience.INTERNAL:  # PART-10
-            outcome, instead = "acknowledged", (Speech.ACKNOWLEDGEMENT, words.say(Notice.ACKNOWLEDGED))
-        if instead is not None:
-            speech, sentence = instead
-            new, _ = self._clearing.checked(work, channel.present(speech, Final(text=sentence), to=to))
-        if streamed is not None and new:
-            new, _ = self._clearing.checked(work, channel.present_rest(tuple(n.part for n in new), message=streamed))
-        self._dispatcher.enqueue(
-            await self._inbox.finish(work.event_id, new, outcome=outcome, now=self._clock()),
-        )
-        self._publish(work, outcome)
-        if outcome in ("safe_error", "withheld"):
-            notice = Notice.WITHHELD_REPORT if outcome == "withheld" else Notice.RUN_FAILED
-            await self._reports.tell(notice, request=_request_id(work)[:8])
-
-    async def _present(self, channel: Channel, speech: Speech, answer: Final, to: Reply) -> Sequence[Part]:
-        """An answer in its final form. What an agent writes may take seconds to format: one such text at a time."""
-        if len(answer.text) <= LONG_TEXT:
-            return channel.present(speech, answer, to=to)
-        async with self._presenting:
-            return await asyncio.to_thread(channel.present, speech, answer, to=to)
-
-    def _publish(self, work: Work, outcome: str) -> None:
-        """Those who look at decisions hear what came of this one."""
-        for _, reading in work.parts:
-            event = reading.event
-            if event.message is not None:
-                self._rulings.publish(
-                    Ruling(
-                        destination=event.destination,
-                        message=event.message,
-                        decision=work.decision,
-                        result=outcome,
-                    ),
-                )
 
 
 def _request_id(work: Work) -> str:

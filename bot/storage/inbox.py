@@ -80,7 +80,7 @@ class SqlInbox:
         now: datetime,
     ) -> list[Waiting]:
         """See :meth:`bot.ports.store.Inbox.finish`."""
-        return await self._writer.do(_finish, (event_id, parts, outcome, to_us(now)))
+        return await self._writer.do(finish_work, (event_id, parts, outcome, to_us(now)))
 
     async def original(self, destination: Destination, message: str, *, before: int | None = None) -> Original:
         """See :meth:`bot.ports.store.Inbox.original`."""
@@ -329,7 +329,8 @@ def _attempt(tx: Transaction, payloads: Sequence[int]) -> list[int]:
     return numbers
 
 
-def _finish(tx: Transaction, payloads: Sequence[tuple[int, Sequence[NewPart], str, int]]) -> list[list[Waiting]]:
+def finish_work(tx: Transaction, payloads: Sequence[tuple[int, Sequence[NewPart], str, int]]) -> list[list[Waiting]]:
+    """End pieces of work, each (row, last parts, outcome, now in microseconds)."""
     salt = tx.salt
     new: list[tuple[NewPart, int, bytes]] = []
     ends: list[tuple[int, str, int]] = []

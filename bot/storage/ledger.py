@@ -26,6 +26,18 @@ class JournalReader:
         rows = await asyncio.to_thread(self._reader.read, sql.JOURNAL_TAIL, (count,))
         return [Record(*row) for row in reversed(rows)]
 
+    async def page(self, after: int, *, limit: int = _PAGE) -> list[Record]:
+        """Records behind a number (0: from the first), oldest first; none at the end."""
+        rows = await asyncio.to_thread(self._reader.read, sql.JOURNAL_AFTER, (after, limit))
+        return [Record(*row) for row in rows]
+
+    def walk(self) -> Iterator[Record]:
+        """All records, oldest first, without loading them all."""
+        last: Any = 0
+        while rows := self._reader.read(sql.JOURNAL_AFTER, (last, _PAGE)):
+            yield from itertools.starmap(Record, rows)
+            last = rows[-1][0]
+
     async def verify(self) -> Break | None:
         """Walk the whole chain without loading it; the first break, or None (DUR-4)."""
         return await asyncio.to_thread(self._verify)

@@ -4,11 +4,14 @@ import asyncio
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from bot.model.approval import Subject
+from bot.ports.grants import Standing
 from bot.ports.store import InboxState, Load, OutboxState, SeenChannel, Waiting
 from bot.storage import statements as sql
+from bot.storage.grant_statements import COUNT_DELIVERIES, COUNT_GRANTS, UNRECONCILED, WAITING_APPROVALS
 from bot.storage.parts import destination_of, read_part
 from bot.storage.reader import Reader
-from bot.storage.times import from_us
+from bot.storage.times import from_us, to_us
 from bot.storage.writer import head_of
 
 
@@ -52,6 +55,21 @@ class SqlOverview:
         """See :meth:`bot.ports.store.Overview.unclear`."""
         return await asyncio.to_thread(
             lambda: [read_part(self._reader.read, row) for row in self._reader.read(sql.UNCLEAR)],
+        )
+
+    async def standing(self, now: datetime) -> Standing:
+        """What stands open at a moment, for operators."""
+        return await asyncio.to_thread(self._standing, to_us(now))
+
+    def _standing(self, now: int) -> Standing:
+        waiting = dict(self._reader.read(WAITING_APPROVALS))
+        return Standing(
+            approvals=waiting.get(Subject.CALL.value, 0),
+            drafts=waiting.get(Subject.DRAFT.value, 0),
+            unreconciled=self._reader.read(UNRECONCILED)[0][0],
+            unknown=self._reader.read(sql.LOAD_UNKNOWN)[0][0],
+            grants=self._reader.read(COUNT_GRANTS, (now,))[0][0],
+            deliveries=self._reader.read(COUNT_DELIVERIES)[0][0],
         )
 
     async def counts(self) -> Counts:

@@ -20,6 +20,7 @@ _FIRST: Final[ColumnElement[int]] = literal_column("0")
 NAMES: Final = tuple(column.name for column in questions.columns)
 COLUMNS: Final = tuple(column.name for column in questions.columns if column.name != "token")
 _all: Final = [questions.c[name] for name in COLUMNS]
+_ASKING: Final = one_of((Speech.FINAL, Speech.ECHO, Speech.REPORT))  # what is told about a question is neither
 _PENDING: Final = one_of(state for state in QuestionState if state.pending)
 
 ADD: Final = compiled(
@@ -54,6 +55,17 @@ AT: Final = compiled(
     "message",
 )
 PENDING: Final = compiled(select(*_all).where(questions.c.closed_at.is_(None)).order_by(questions.c.expires_at))
+ANSWERED: Final = compiled(
+    select(*_all)
+    .where(
+        questions.c.agent == _value("agent"),
+        questions.c.state == fixed(QuestionState.ANSWERED.value),
+        questions.c.closed_at >= _value("since"),
+    )
+    .order_by(questions.c.closed_at),
+    "agent",
+    "since",
+)
 LATE: Final = compiled(
     select(*_all)
     .select_from(
@@ -64,7 +76,7 @@ LATE: Final = compiled(
     .where(
         question_parts.c.part_id == _value("part"),
         outbox.c.action == fixed(Action.SEND.value),
-        outbox.c.speech == fixed(Speech.FINAL.value),
+        outbox.c.speech.in_(_ASKING),
         outbox.c.made_at < questions.c.closed_at,
     ),
     "part",
@@ -77,7 +89,7 @@ SHOWN: Final = compiled(
             outbox, outbox.c.id == question_parts.c.part_id
         ),
     )
-    .where(question_parts.c.question_id == _value("id"), outbox.c.speech == fixed(Speech.FINAL.value))
+    .where(question_parts.c.question_id == _value("id"), outbox.c.speech.in_(_ASKING))
     .order_by(question_parts.c.part_id),
     "id",
 )

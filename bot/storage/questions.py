@@ -66,6 +66,10 @@ class SqlQuestions:
         """See :meth:`bot.ports.questions.QuestionStore.pending`."""
         return [self._question(row) for row in self._reader.read(sql.PENDING)]
 
+    async def answered(self, agent: str, *, since: datetime) -> list[Question]:
+        """See :meth:`bot.ports.questions.QuestionStore.answered`."""
+        return [self._question(row) for row in self._reader.read(sql.ANSWERED, (agent, to_us(since)))]
+
     async def change(
         self, question: Question, *, now: datetime, parts: Sequence[NewPart] = (), note: str | None = None
     ) -> list[Waiting] | None:

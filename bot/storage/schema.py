@@ -430,6 +430,7 @@ passkey_invites: Final = Table(
     metadata,
     Column("token", Text, primary_key=True),  # its digest
     Column("person", Text, nullable=False),
+    Column("vouched", Integer, nullable=False),  # by the admin: it wants no passkey that is there already
     Column("expires_at", BigInteger, nullable=False),
     Column("used_at", BigInteger),
     sqlite_with_rowid=False,

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Self
 
 from bot.model.errors import StoreError
+from bot.storage.approvals import ApprovalReader, SqlApprovals
 from bot.storage.chat import SqlEntrances, SqlTimeline
 from bot.storage.database import (
     REVISION,
@@ -18,10 +19,15 @@ from bot.storage.database import (
     read_salt,
     revision,
 )
+from bot.storage.deliveries import DeliveryReader, SqlDeliveries
+from bot.storage.evidence import EvidenceReader
+from bot.storage.filings import SqlFilings
+from bot.storage.grants import GrantReader, SqlGrants
 from bot.storage.inbox import SqlInbox
 from bot.storage.ledger import JournalReader, SqlJournal
 from bot.storage.outbox import SqlOutbox
 from bot.storage.overview import SqlOverview
+from bot.storage.passkeys import PasskeyReader, SqlPasskeys
 from bot.storage.questions import SqlQuestions
 from bot.storage.reader import Reader
 from bot.storage.state import SqlState
@@ -38,6 +44,11 @@ class Store:
     journal: SqlJournal
     state: SqlState
     questions: SqlQuestions
+    grants: SqlGrants
+    deliveries: SqlDeliveries
+    approvals: SqlApprovals
+    filings: SqlFilings
+    passkeys: SqlPasskeys
     _writer: Writer
     _readers: tuple[Reader, ...]
     _lock: Lock
@@ -79,6 +90,11 @@ class Store:
             journal=SqlJournal(writer, walks),
             state=SqlState(writer, points),
             questions=SqlQuestions(writer, points),
+            grants=SqlGrants(writer, points),
+            deliveries=SqlDeliveries(writer, points, walks),
+            approvals=SqlApprovals(writer, points),
+            filings=SqlFilings(writer, points),
+            passkeys=SqlPasskeys(writer, points),
             _writer=writer,
             _readers=tuple(readers),
             _lock=lock,
@@ -97,7 +113,16 @@ class Store:
             connection.close()
             raise StoreError(f"the store {path} has schema {found}, this discreet reads {REVISION} (run it once)")
         reader = Reader(connection)
-        return StoreReader(overview=SqlOverview(reader), journal=JournalReader(reader), _reader=reader)
+        return StoreReader(
+            overview=SqlOverview(reader),
+            journal=JournalReader(reader),
+            grants=GrantReader(reader),
+            deliveries=DeliveryReader(reader),
+            approvals=ApprovalReader(reader),
+            evidence=EvidenceReader(reader),
+            passkeys=PasskeyReader(reader),
+            _reader=reader,
+        )
 
     def timeline(self, desk: str) -> SqlTimeline:
         """The messages of one desk of the built-in chat."""
@@ -121,6 +146,11 @@ class StoreReader:
 
     overview: SqlOverview
     journal: JournalReader
+    grants: GrantReader
+    deliveries: DeliveryReader
+    approvals: ApprovalReader
+    evidence: EvidenceReader
+    passkeys: PasskeyReader
     _reader: Reader
 
     async def close(self) -> None:

@@ -20,6 +20,8 @@ SOURCES: Final = (
     "bot.texts.sentences:ENGLISH",
     "bot.channels.web.words:ENGLISH",
     "bot.questions.words:ENGLISH",
+    "bot.deliveries.words:ENGLISH",
+    "bot.approvals.words:ENGLISH",
     "bot.pages.words:ENGLISH",
 )
 """Sentences by key. They are named and not imported, because words lie below everything that speaks them."""

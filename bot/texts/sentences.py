@@ -6,7 +6,7 @@ sentence is plain, never technical, names no error, and a failure asks for the s
 
 from typing import Final
 
-from bot.texts.codes import Failure, Notice
+from bot.texts.codes import Failure, Notice, Stop
 from policy.reasons import Reason
 
 FAILURES: Final[dict[Failure, str]] = {
@@ -35,9 +35,32 @@ NOTICES: Final[dict[Notice, str]] = {
     Notice.POLICY_BROKEN: "The policy file has changed and can't be used, so the rules from before stay in force. "
     "`discreet policy check` shows what is wrong.",
     Notice.POLICY_LOADED: "The changed policy is in force.",
+    Notice.RECORD_BROKEN: "A source of the record has changed and can't be used, so what it said before stays. "
+    "`discreet record check` shows what is wrong.",
+    Notice.RECORD_AWAY: "A source of the record can't be reached. What it said before stays for a while and then counts "
+    "as unknown. `discreet record check` shows which one.",
+    Notice.RECORD_TWICE: "Entries of the record that stand in two sources count as unknown: {count}. "
+    "`discreet record check` names them.",
+    Notice.DELIVERY_MUTED: "A scheduled delivery was not sent: number `{delivery}`, because of `{code}`. "
+    "`discreet deliveries list` shows it.",
     Notice.POISON: "An event could not be understood and was set aside. Those after it go on as usual.",
-    Notice.WITHHELD_REPORT: "An answer was stopped before it was sent (request {request}).",
+    Notice.WITHHELD_REPORT: "An answer was stopped before it was sent (request {request}): {why} (`{codes}`).",
+    Notice.QUESTION_WITHHELD: "A question of an agent was not asked: {why} (`{codes}`).",
     Notice.RUN_FAILED: "The agent gave no answer (request {request}). The log says more.",
+    Notice.PASSKEY_LINK: "Open this on the device whose passkey you want to use: <{link}>\n\n"
+    "The link works once, for {minutes} minutes, and for you alone: please pass it to nobody.",
+    Notice.PASSKEY_NO_PAGES: "Passkeys need the pages of this gateway, under https and a name. "
+    "They are switched on in the configuration.",
+    Notice.PASSKEY_ADDED: "A passkey was added for {person} (`{passkey}`); passkeys of this person now: {count}. "
+    "If that was not their own doing: `discreet passkeys revoke {passkey}`.",
+    Notice.PASSKEY_DOUBTED: "An approval by a passkey of {person} (`{passkey}`) was refused: its counter did not rise, "
+    "so the passkey may have been copied. `discreet passkeys revoke {passkey}` takes it away.",
+    Notice.HOLDING_WORDS: "Thank you for asking. You will hear from us.",
+    Notice.DRAFT_SENT: "Draft {code} was sent as it was approved.",
+    Notice.DRAFT_REFUSED: "Draft {code} was approved, and the platform did not take it. Nothing was sent.",
+    Notice.DRAFT_STOPPED: "Draft {code} was approved and stopped at the door. Nothing was sent.",
+    Notice.DRAFT_UNKNOWN: "Draft {code} was approved, and nobody can tell whether all of it has arrived. "
+    "It will not be sent again by itself.",
 }
 
 REASONS: Final[dict[Reason, str]] = {
@@ -91,8 +114,21 @@ REASONS: Final[dict[Reason, str]] = {
     Reason.RULE_FAILED: "A rule failed, and then the answer is silence.",
 }
 
+STOPS: Final[dict[Stop, str]] = {
+    Stop.LEAK: "it may name what belongs to another counterparty",
+    Stop.DISCLOSURE: "it has technical or internal details",
+    Stop.HARD_STOP: "it does what no agent may do: sign, pay, use passwords, publish or pass on information",
+    Stop.DRAFT: "an operator would have to see it first",
+    Stop.REFERENCE: "a source that it names is unknown, has expired or is for others",
+    Stop.READERS: "others read along now, or nothing may be said there",
+    Stop.FORBIDDEN: "a rule of the policy forbids it",
+    Stop.FAULT: "it could not be checked",
+}
+"""Parts of a sentence, after a colon."""
+
 ENGLISH: Final[dict[str, str]] = {
     **{f"failure.{code.value}": sentence for code, sentence in FAILURES.items()},
     **{f"notice.{code.value}": sentence for code, sentence in NOTICES.items()},
     **{f"reason.{code.value}": sentence for code, sentence in REASONS.items()},
+    **{f"stop.{code.value}": sentence for code, sentence in STOPS.items()},
 }

@@ -5,13 +5,13 @@ the two it has, this module finds the nearest catalogue.
 """
 
 import gettext
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
-from bot.texts.codes import Failure, Notice
-from bot.texts.sentences import FAILURES, NOTICES, REASONS
+from bot.texts.codes import Failure, Notice, Stop
+from bot.texts.sentences import FAILURES, NOTICES, REASONS, STOPS
 from policy.reasons import Reason
 
 DOMAIN: Final = "discreet"
@@ -59,6 +59,11 @@ class Words:
     def explain(self, reason: Reason) -> str:
         """Why an event was decided as it was, in one sentence."""
         return translate(self.language, f"reason.{reason.value}", REASONS[reason])
+
+    def stopped(self, stops: Iterable[Stop]) -> str:
+        """Why an answer was stopped: part of a sentence."""
+        parts = [translate(self.language, f"stop.{stop.value}", STOPS[stop]) for stop in dict.fromkeys(stops)]
+        return "; ".join(parts)
 
 
 def explain(reason: Reason, language: str | None = None) -> str:

@@ -4,6 +4,7 @@ from bot.wiring.demo import run_demo
 from bot.wiring.explaining import reader_for
 from bot.wiring.gateway import assemble, run_gateway
 from bot.wiring.matrix import matrix_login, matrix_server, matrix_setup, matrix_whoami
+from bot.wiring.record import open_record
 from bot.wiring.records import create_invite, open_reader
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "matrix_setup",
     "matrix_whoami",
     "open_reader",
+    "open_record",
     "reader_for",
     "run_demo",
     "run_gateway",

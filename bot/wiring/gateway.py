@@ -11,6 +11,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bot.approvals.addresses import PageAddresses, relying_party
+from bot.approvals.drafts import Drafts
+from bot.approvals.enrolling import PasskeyHearing
+from bot.approvals.passkeys import Passkeys
+from bot.approvals.room import ApprovalRoom
+from bot.approvals.saying import Saying
 from bot.config.file import make_data_dir
 from bot.config.settings import Config
 from bot.deliveries.dispatcher import Dispatcher
@@ -19,21 +25,32 @@ from bot.model.errors import ConfigError
 from bot.observability.health import Health
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel
+from bot.ports.hearing import Hearer
 from bot.ports.store import OutboxState, Waiting
+from bot.questions.hearing import Hearing
 from bot.questions.links import Links, link_key
 from bot.questions.room import QuestionRoom
+from bot.record.room import Record
 from bot.runtime.daemon import Crew, Daemon, Sweeper
+from bot.runtime.facts import RecordNews
 from bot.runtime.gateway import Gateway
 from bot.runtime.inforce import PolicyInForce
 from bot.runtime.reports import Reports
 from bot.runtime.rulings import Rulings
 from bot.runtime.worker import Worker
 from bot.storage.store import Store
+from bot.texts.codes import Notice
 from bot.wiring.agents import agent
+from bot.wiring.approvals import approval_verbs
 from bot.wiring.channels import built_in_chat, matrix, telegram, web_ids
 from bot.wiring.clock import utc_now
-from bot.wiring.questions import Asks, answers_in, interface, pages
-from bot.wiring.records import CONTROL, LINK_KEY, STORE, control_socket
+from bot.wiring.deciding import deciding
+from bot.wiring.deliveries import grant_verbs, unasked
+from bot.wiring.passkeys import passkey_verbs
+from bot.wiring.questions import Asks, Rooms, answers_in, interface, pages
+from bot.wiring.record import first_look, open_record
+from bot.wiring.records import CONTROL, LINK_KEY, STORE, Verb, control_socket
+from policy.boundary import Basis
 from policy.document import load
 from policy.errors import PolicyError
 from policy.ruleset import Policy
@@ -58,6 +75,9 @@ def assemble(
     stop: asyncio.Event | None = None,
     links: Links | None = None,
     asking: Sequence[Asks] = (),
+    dispatchers: Collection[str] = (),
+    facts: Record | None = None,
+    addresses: PageAddresses | None = None,
 ) -> Daemon:
     """Put a daemon together.
 
@@ -75,17 +95,29 @@ def assemble(
         services: further things that run as long as the daemon does.
         stop: ends the daemon when it is set.
         links: of the pages of questions; None: questions have no pages.
-        asking: are given the room of questions and the worker, and give services that need them.
+        asking: are given the rooms, and give services that need them.
+        facts: the authorised record; None: what the policy says of it, and no further sources.
+        dispatchers: names of the keys with which grants are made.
+        addresses: of the pages that want a passkey; None: there are none.
     """
     by_account = {channel.account: channel for channel in channels}
 
     def sent(waiting: Waiting, state: OutboxState, code: str) -> None:
         daemon.sent(waiting, state, code)
+        rooms.schedule.ended(waiting.new)
         if state is OutboxState.DELIVERED:
             questions.delivered(waiting.id)
+            approvals.delivered(waiting.id)
+            decided.unfolding.delivered(waiting.id)
+        if waiting.new.basis is Basis.DRAFT:
+            saying.ended(waiting.id)
 
     rulings = Rulings() if rulings is None else rulings
-    door = Door(policy, lambda place, was: by_account[place.account].chat(place, was))
+    door = Door(
+        policy,
+        lambda place, was: by_account[place.account].chat(place, was),
+        address=None if links is None else links.base_url,
+    )
     dispatcher = Dispatcher(
         outbox=store.outbox,
         channels=by_account,
@@ -101,7 +133,25 @@ def assemble(
         door=door,
         links=Links(secrets.token_bytes(32), None) if links is None else links,
         clock=clock,
+        stopped=lambda codes: reports.tell(Notice.QUESTION_WITHHELD, stops=codes),
     )
+    addresses = PageAddresses(secrets.token_bytes(32), None) if addresses is None else addresses
+    approvals = ApprovalRoom(
+        store=store.approvals,
+        policy=policy,
+        channels=by_account,
+        dispatcher=dispatcher,
+        door=door,
+        clock=clock,
+        page=addresses.approval,
+        holds=store.passkeys.holds,
+    )
+    decided = deciding(
+        approvals, questions, store=store.approvals, policy=policy, door=door, dispatcher=dispatcher, clock=clock
+    )
+    facts = Record(lambda: policy().record) if facts is None else facts
+    health = Health() if health is None else health
+    hearers: list[Hearer] = [Hearing(questions, clock=clock), decided.hearing]
     reports = Reports(
         policy=policy,
         channels=by_account,
@@ -110,6 +160,38 @@ def assemble(
         door=door,
         clock=clock,
     )
+    rooms = unasked(
+        store,
+        policy=policy,
+        entries=facts.entries,
+        channels=by_account,
+        dispatcher=dispatcher,
+        door=door,
+        reports=reports,
+        agents=agents,
+        dispatchers=dispatchers,
+        clock=clock,
+    )
+    hearers.append(rooms.granting)
+    passkeys = Passkeys(
+        store=store.passkeys,
+        approvals=approvals,
+        policy=policy,
+        may_approve=approvals.may_approve,
+        addresses=addresses,
+        tell=reports.tell,
+        clock=clock,
+    )
+    hearers.append(PasskeyHearing(passkeys, door))
+    drafts = Drafts(
+        book=approvals.book,
+        filings=store.filings,
+        channels=by_account,
+        dispatcher=dispatcher,
+        door=door,
+    )
+    saying = Saying(room=approvals, filings=store.filings, channels=by_account, door=door, tell=reports.tell)
+    approvals.take(saying)
     worker = Worker(
         policy=policy,
         agents=agents,
@@ -123,6 +205,10 @@ def assemble(
         rulings=rulings,
         clock=clock,
         questions=questions,
+        approvals=approvals,
+        hearers=hearers,
+        record=facts,
+        drafts=drafts,
     )
     gateway = Gateway(
         policy=policy,
@@ -133,27 +219,51 @@ def assemble(
         reports=reports,
         rulings=rulings,
         clock=clock,
+        hearers=hearers,
+    )
+    of_people = Rooms(
         questions=questions,
+        approvals=approvals,
+        passkeys=passkeys,
+        grants=rooms.grants,
+        schedule=rooms.schedule,
+        worker=worker,
     )
     daemon = Daemon(
         Crew(
             policy=policy,
             overview=store.overview,
-            sweepers=(*sweepers, store.inbox.sweep, store.questions.sweep),
+            sweepers=(
+                *sweepers,
+                store.inbox.sweep,
+                store.questions.sweep,
+                store.deliveries.sweep,
+                store.approvals.sweep,
+            ),
             channels=by_account,
             agents=tuple(agents.values()),
             gateway=gateway,
             worker=worker,
             questions=questions,
+            approvals=approvals,
+            passkeys=passkeys,
+            saying=saying,
+            grants=rooms.grants,
+            schedule=rooms.schedule,
             dispatcher=dispatcher,
             reports=reports,
-            health=Health() if health is None else health,
+            health=health,
             clock=clock,
             contents_retention=contents_retention,
             services=(
                 *services,
                 questions.run,
-                *(one for ask in asking if (one := ask(questions, worker)) is not None),
+                rooms.schedule.run,
+                partial(facts.watch, RecordNews(facts, reports, health).tell),
+                approvals.run,
+                decided.editing.run,
+                saying.run,
+                *(one for ask in asking if (one := ask(of_people)) is not None),
             ),
         ),
         stop=stop,
@@ -173,6 +283,8 @@ async def run_gateway(config: Config) -> None:
     told = listen_for_the_end()
     make_data_dir(config.data_dir)
     policy = in_force(config.policy, config.agents)
+    facts = open_record(config, lambda: policy().record)
+    await asyncio.to_thread(first_look, facts)
     store = await Store.open(config.data_dir / STORE)
     try:
         rulings, health = Rulings(), Health()
@@ -186,7 +298,8 @@ async def run_gateway(config: Config) -> None:
             raise ConfigError("no channel is configured: name a bot under telegram: or matrix:, or switch the chat on")
         if config.metrics.enabled:
             services.append(health_page(health, config.metrics.listen.host, config.metrics.listen.port))
-        services.append(control_socket(config.data_dir / CONTROL, chat, web_ids(policy())))
+        verbs: dict[str, Verb] = {}
+        services.append(control_socket(config.data_dir / CONTROL, chat, web_ids(policy()), verbs))
         services.append(restarts(config, policy))
         asking = [*([] if chat is None else [answers_in(chat)]), *pages(config), *interface(config)]
         key = await asyncio.to_thread(link_key, config.data_dir / LINK_KEY)
@@ -203,10 +316,17 @@ async def run_gateway(config: Config) -> None:
             services=services,
             stop=told,
             links=Links(key, config.pages.base_url if config.pages.enabled else None),
+            addresses=PageAddresses(key, relying_party(config.pages.base_url) if config.pages.enabled else None),
             asking=asking,
+            dispatchers=config.api.dispatchers,
+            facts=facts,
         )
+        verbs.update(grant_verbs(daemon.crew.grants))
+        verbs.update(approval_verbs(daemon.crew.approvals))
+        verbs.update(passkey_verbs(daemon.crew.passkeys))
         await until_told(daemon, policy)
     finally:
+        await facts.close()
         await store.close()
 
 

@@ -1,9 +1,14 @@
-"""What needs the room of questions: the built-in chat, the pages behind links, and the interface for agents."""
+"""What needs the rooms of people: the built-in chat, the pages behind links, and the interface for agents."""
 
 from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bot.approvals.passkeys import Passkeys
+from bot.approvals.room import ApprovalRoom
 from bot.config.settings import Config
+from bot.deliveries.grants import GrantRoom
+from bot.deliveries.schedule import Schedule
 from bot.questions.room import QuestionRoom
 from bot.runtime.worker import Worker
 
@@ -11,14 +16,28 @@ if TYPE_CHECKING:
     from bot.channels.web.channel import WebChat
 
 Service = Callable[[], Coroutine[Any, Any, None]]
-Asks = Callable[[QuestionRoom, Worker], Service | None]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Rooms:
+    """Where people are asked."""
+
+    questions: QuestionRoom
+    approvals: ApprovalRoom
+    passkeys: Passkeys
+    grants: GrantRoom
+    schedule: Schedule
+    worker: Worker
+
+
+Asks = Callable[[Rooms], Service | None]
 
 
 def answers_in(chat: "WebChat") -> Asks:
     """Cards of the built-in chat can be answered there."""
 
-    def take(room: QuestionRoom, _worker: Worker) -> None:
-        chat.take(room)
+    def take(rooms: Rooms) -> None:
+        chat.take(rooms.questions)
 
     return take
 
@@ -28,42 +47,52 @@ def pages(config: Config) -> list[Asks]:
     if not config.pages.enabled:
         return []
 
-    def serving(room: QuestionRoom, _worker: Worker) -> Service:
+    def serving(rooms: Rooms) -> Service:
         from bot.channels.web.markdown import render
         from bot.pages.server import serve
         from bot.wiring.clock import utc_now
 
         settings = config.pages
         return lambda: serve(
-            room,
+            rooms.questions,
             host=settings.listen.host,
             port=settings.listen.port,
             public_url=settings.base_url,
             markup=render,
             clock=utc_now,
             telegram=[bot.token for bot in config.telegram],
+            passkeys=rooms.passkeys,
         )
 
     return [serving]
 
 
 def interface(config: Config) -> list[Asks]:
-    """``/v1/questions``, where it is switched on."""
+    """``/v1/``, where it is switched on."""
     if not config.api.enabled:
         return []
 
-    def serving(room: QuestionRoom, worker: Worker) -> Service:
-        from bot.api.questions import serve
+    def serving(rooms: Rooms) -> Service:
+        from bot.api.approvals import ApprovalsApi
+        from bot.api.deliveries import DeliveriesApi
+        from bot.api.grants import GrantsApi
+        from bot.api.questions import QuestionsApi
+        from bot.api.site import Callers, serve
         from bot.wiring.clock import utc_now
 
         settings = config.api
+        parts = (
+            QuestionsApi(rooms.worker, rooms.questions, clock=utc_now),
+            ApprovalsApi(rooms.worker, rooms.approvals, clock=utc_now),
+            DeliveriesApi(rooms.schedule),
+            GrantsApi(rooms.grants, Callers(settings.dispatchers, others=settings.keys), clock=utc_now),
+        )
         return lambda: serve(
-            worker,
-            room,
+            parts,
             host=settings.listen.host,
             port=settings.listen.port,
             keys=settings.keys,
-            clock=utc_now,
+            others=settings.dispatchers,
         )
 
     return [serving]

@@ -15,6 +15,8 @@ STORE = "discreet.db"
 CONTROL = "control.sock"
 LINK_KEY = "links.key"
 Service = Callable[[], Coroutine[Any, Any, None]]
+Verb = Callable[..., Awaitable[str]]
+"""What a command on this machine asks of a running daemon (see :mod:`bot.api.control`)."""
 
 
 def open_reader(config: Config) -> Awaitable[StoreReader]:
@@ -35,15 +37,18 @@ async def create_invite(config: Config, person: str) -> str:
     return await ask(config.data_dir / CONTROL, "invite", person=person)
 
 
-def control_socket(path: Path, chat: "WebChat | None", members: Mapping[str, str]) -> Service:
+def control_socket(
+    path: Path, chat: "WebChat | None", members: Mapping[str, str], further: Mapping[str, Verb]
+) -> Service:
     """What the command line asks of a running daemon.
 
     Args:
         path: of the socket.
         chat: None: people can't be invited.
         members: ids in the chat by ids in the policy.
+        further: what else can be asked, looked at when the socket opens.
     """
-    from bot.api.control import Verb, serve
+    from bot.api.control import serve
 
     async def invite(person: str) -> str:
         if chat is None or person not in members:
@@ -53,4 +58,4 @@ def control_socket(path: Path, chat: "WebChat | None", members: Mapping[str, str
         return await chat.invite(members[person])
 
     verbs: dict[str, Verb] = {} if chat is None else {"invite": invite}
-    return lambda: serve(path, verbs)
+    return lambda: serve(path, {**verbs, **further})

@@ -15,6 +15,8 @@ COMMANDS = {
     "chat": ["invite"],
     "matrix": ["login", "whoami", "verify-setup"],
     "form": ["check", "parse", "preview"],
+    "grants": ["add", "list", "revoke"],
+    "deliveries": ["list"],
 }
 LEAVES = [f"{group} {name}".split() for group, names in COMMANDS.items() for name in names if name not in COMMANDS]
 HEAVY = {"aiogram", "nio", "aiohttp", "sqlalchemy", "alembic", "pydantic", "structlog", "babel", "rich", "jinja2"}

@@ -233,3 +233,33 @@ def test_a_broken_policy_explains_nothing(tmp_path):
     assert done.stderr.startswith("policy.yaml:4:5: error: ")
     done = run(tmp_path, "policy", "explain", "--policy", "policy.yaml", "nothing.jsonl")
     assert done.returncode == 2
+
+
+def test_an_admin_reads_the_detectors_in_force_and_can_put_them_into_a_file_of_their_own(tmp_path):
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY + "detectors: {technical_figure: {package: false}, prices: {words: [Sondertarif]}}\n")
+    shown = run(tmp_path, "policy", "detectors", "--policy", str(file))
+    assert shown.returncode == 0
+    assert "Sondertarif" in shown.stdout
+    assert "technical_figure" not in shown.stdout
+    file.write_text(POLICY + shown.stdout)
+    assert run(tmp_path, "policy", "check", str(file)).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "found"),
+    [
+        ("We are open.", 0, {"leak": False, "disclosure": [], "topics": []}),
+        ("It costs 12,50 €, see /home/ann/x", 1, {"leak": False, "disclosure": ["host_path"], "topics": ["prices"]}),
+        ("about B l u e Heron", 1, {"leak": True, "disclosure": [], "topics": []}),
+    ],
+)
+def test_an_admin_tries_what_would_be_found_in_a_text(tmp_path, text, code, found):
+    file = tmp_path / "policy.yaml"
+    file.write_text(POLICY + "counterparties: {acme: {name: Acme, protected_terms: [Blue Heron]}}\n")
+    command = ("policy", "detectors", "-p", str(file))
+    for tried in (run(tmp_path, *command, text), run(tmp_path, *command, "-", stdin=text)):
+        assert tried.returncode == code
+        assert json.loads(tried.stdout) == found
+    own = run(tmp_path, *command, "--counterparty", "acme", "about Blue Heron")
+    assert own.returncode == 0

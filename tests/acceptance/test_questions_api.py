@@ -12,7 +12,9 @@ import aiohttp
 import pytest
 from aiohttp import web
 
-from bot.api.questions import MAX_BODY, serve
+from bot.api.answering import MAX_BODY
+from bot.api.questions import QuestionsApi
+from bot.api.site import serve
 from bot.channels.telegram.limits import Limits
 from bot.config.secret import Secret
 from bot.model.output import Final
@@ -84,12 +86,10 @@ async def interface(tmp_path, api, *, ask=True):
         worker = gateway.daemon.crew.worker
         service = asyncio.create_task(
             serve(
-                worker,
-                gateway.daemon.crew.questions,
+                [QuestionsApi(worker, gateway.daemon.crew.questions, clock=gateway.daemon.crew.clock)],
                 host="127.0.0.1",
                 port=0,
                 keys={"main": Secret(KEY), "idle": Secret(OTHER_KEY)},
-                clock=gateway.daemon.crew.clock,
                 bound=port.set_result,
             ),
             name="api",

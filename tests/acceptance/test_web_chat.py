@@ -269,7 +269,7 @@ async def test_a_table_is_booked_by_a_tap(demo):
 
 
 async def test_files_go_both_ways_through_the_gateway(demo):
-    asked = await demo.say("private", "price list", who="carla")
+    asked = await demo.say("operators", "@desk price list", who="olga")
     (file,) = (await answer_to(demo, asked))["files"]
     assert (await demo.get(file["url"]))[1].startswith(b"dish,price")
     sent = await demo.say("private", "", who="carla", files=[upload("a.txt", b"abc")])

@@ -292,6 +292,33 @@ async def test_the_demo_plays_with_the_whole_gateway_behind_it(screen, dark):
         await page.picture(f"demo-{'dark' if dark else 'light'}")
 
 
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+async def test_a_price_of_the_demo_waits_for_an_operator_and_is_approved_by_a_tap(screen, dark):
+    async with screen(stage=run_demo, dark=dark) as page:
+        await page.page.locator(".things .try").nth(6).click()
+        await page.page.keyboard.press("Enter")
+        await page.sees("operators", "1,400 EUR", ".card")
+        await page.sees("customer", "drafted", ".decision.defer")
+        await page.picture(f"draft-{'dark' if dark else 'light'}")
+        await page.page.locator(".things .try").nth(7).click()
+        await page.page.keyboard.press("Enter")
+        await page.sees("operators", "2,100 EUR", ".card")
+        old = page.room("operators").locator(".card", has_text="replaced by a newer version")
+        await old.wait_for()
+        assert await old.locator(".card-button").count() == 0
+        assert await page.room("customer").locator(".from-bot").count() == 0
+        card = page.room("operators").locator(".card", has_text="2,100 EUR")
+        await card.locator(".card-button", has_text="Approve").click()
+        await page.sees("customer", "2,100 EUR", ".from-bot")
+        await page.sees("operators", "approved, and done", ".card")
+        await page.page.locator(".things .try").nth(8).click()
+        await page.page.keyboard.press("Enter")
+        await page.sees("customer", "withheld", ".decision")
+        await page.sees("operators", "stopped before it was sent", ".from-bot")
+        assert "Sea Terrace" not in await page.page.content()
+        await page.picture(f"drafts-{'dark' if dark else 'light'}")
+
+
 async def test_the_choice_of_light_or_dark_is_kept(screen):
     async with screen() as page:
         await page.page.locator("#theme").click()

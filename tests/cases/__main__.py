@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-from tests.cases import configuration, delivery, forms, matrix, operation, questions, telegram
+from tests.cases import configuration, delivery, forms, matrix, operation, questions, scheduling, telegram
 from tests.cases.result import Failed, NotRun
 
 Case = dict[str, Any]
@@ -24,6 +24,7 @@ KINDS: dict[str, Callable[[Case, Path], Awaitable[None]]] = {
     **forms.KINDS,
     **operation.KINDS,
     **questions.KINDS,
+    **scheduling.KINDS,
 }
 LONGEST_S = 120.0
 

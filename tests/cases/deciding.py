@@ -1,12 +1,13 @@
 """Kind ``approval_text_table``: what people type under a question, and whether it is a decision (FORM-14).
 
-Each row is a reply to a question that a running gateway has asked: yes or no, or the case's own options. What is no
-decision leaves the question open and has no other effect; no agent is asked what it may have meant.
+Each row is a reply to a question that a running gateway has asked: yes or no, or the case's own options; yes and no also
+as replies to the card of an approval. What is no decision leaves the question open and has no other effect; no agent is asked what it may have meant.
 """
 
 from pathlib import Path
 from typing import Any, Final
 
+from tests.cases.approving import replies
 from tests.cases.asked import AskingAgent, Question, scene
 from tests.cases.clocks import listening
 from tests.cases.result import NotRun, check
@@ -35,6 +36,10 @@ async def approval_text_table(case: dict[str, Any], folder: Path) -> None:
                 got = _got(question)
                 failed += [] if got & _right(row) else [f"{row['text']!r}: {' or '.join(sorted(got))}"]
                 check(len(agent.runs) == before, "no agent to be asked what was meant", row["text"])
+        if options is None:  # a yes or a no is what a card of an approval takes, too
+            (folder / "cards").mkdir()
+            for row, got in zip(given["rows"], await replies(given["rows"], folder / "cards"), strict=True):
+                failed += [] if got & _right(row) else [f"{row['text']!r} to a card: {' or '.join(sorted(got))}"]
     check(not failed, "each row as written", "; ".join(failed))
     check(not heard.errors, "no error in the log", heard.errors)
 

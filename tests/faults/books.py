@@ -55,6 +55,10 @@ class Books:
                 if "no such table" not in str(error):  # it was killed before it had made them
                     raise
 
+    def count(self, statement: str) -> int:
+        """What a statement counts."""
+        return self._count(statement)
+
     def _count(self, statement: str) -> int:
         return next((int(row[0]) for row in self._rows(statement)), 0)
 

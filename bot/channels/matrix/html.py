@@ -135,6 +135,12 @@ def _field_words(row: FieldRow) -> str:
     return f"{name}:{hint}\n→ {row.value}" if row.value else f"{name}:{hint}"
 
 
+def block(name: str, lines: str) -> Shown:
+    """Lines as they are, in a block of their own, under a name. None of it is markup."""
+    markup = f"<p><strong>{_escaped(name)}</strong></p><pre><code>{html.escape(lines)}</code></pre>"
+    return Shown(body=f"{name}\n{lines}", html=markup)
+
+
 def code(text: str) -> Shown:
     """Lines to copy, as they are."""
     return Shown(body=f"```\n{text}\n```", html=f"<pre><code>{html.escape(text)}</code></pre>")

@@ -16,7 +16,7 @@ from bot.channels.filenames import media_type, visible_name
 from bot.channels.matrix.html import Shown, code, joined, link, mended, verbatim
 from bot.channels.matrix.payload import HTML, Content, decode, edit_of, encode, marked
 from bot.channels.matrix.pictures import extent
-from bot.channels.matrix.splitting import fits, split_card, split_fields, split_text, split_words
+from bot.channels.matrix.splitting import fits, split_block, split_card, split_fields, split_text, split_words
 from bot.model.output import Final as Answer
 from bot.model.output import OutFile
 from bot.model.part import Action, ButtonToken, Part
@@ -44,7 +44,8 @@ def new_token() -> str:
 def present(speech: Speech, answer: Answer, *, to: Reply, tokens: Tokens = new_token) -> tuple[Part, ...]:
     """Bring an answer into its final form (see :meth:`bot.ports.channel.Channel.present`)."""
     card = answer.card
-    pieces = [piece for piece in split_words(answer.text) if not is_blank(piece.text)]
+    words = split_text(mended(answer.text), verbatim) if answer.verbatim else split_words(answer.text)
+    pieces = [piece for piece in words if not is_blank(piece.text)]
     caption = pieces.pop() if answer.files and card is None and len(pieces) == 1 else None
     choices = _choices(card, tokens)
     if card is not None:
@@ -193,7 +194,7 @@ def _choices(card: Card | None, tokens: Tokens) -> tuple[ButtonToken, ...]:
             token=tokens(),
             label=button.label,
             value=button.value,
-            key=KEYCAPS[index] if index < len(KEYCAPS) else f"{index + 1}.",
+            key=button.sign or (KEYCAPS[index] if index < len(KEYCAPS) else f"{index + 1}."),
         )
         for index, button in enumerate(button for button in card.buttons if not button.url)
     )
@@ -213,8 +214,10 @@ def _with_card(pieces: list[Shown], card: Card, choices: tuple[ButtonToken, ...]
 
 
 def _blocks(card: Card, choices: tuple[ButtonToken, ...]) -> Iterator[Shown]:
-    """Title and rows, what is asked, lines to copy, small print, links, choices."""
+    """Title and rows, blocks, what is asked, lines to copy, small print, links, choices."""
     yield from split_card(mended(card.title), [(mended(name), mended(value)) for name, value in card.rows], ())
+    for name, block in card.blocks:
+        yield from split_block(mended(name), mended(block))
     if card.fields:
         yield from split_fields([_mended_row(row) for row in card.fields], card.columns)
     if not is_blank(card.example):

@@ -11,7 +11,7 @@ from typing import Final
 import orjson
 
 from bot.channels.markdown import split
-from bot.channels.matrix.html import Shown, card, fields, mended, render, verbatim
+from bot.channels.matrix.html import Shown, block, card, fields, mended, render, verbatim
 from forms.card import FieldRow
 
 LIMIT_BYTES: Final = 40_000
@@ -81,6 +81,15 @@ def split_fields(rows: Sequence[FieldRow], columns: Sequence[str] | None) -> tup
         half = len(rows) // 2
         return (*split_fields(rows[:half], columns), *split_fields(rows[half:], columns))
     return split_text(whole.body, verbatim)
+
+
+def split_block(name: str, lines: str) -> tuple[Shown, ...]:
+    """Cut lines in a block of their own, under a name."""
+    whole = block(name, lines)
+    if fits(whole):
+        return (whole,)
+    first, second = _halves(lines)
+    return (*split_block(name, first), *split_block("…", second))
 
 
 def split_text(text: str, shown: Callable[[str], Shown]) -> tuple[Shown, ...]:

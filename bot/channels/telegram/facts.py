@@ -193,7 +193,7 @@ def _message(
         truncated=truncated,
         mentions_self=address.mentions_self,
         mentions_others=address.mentions_others,
-        command=address.command,
+        command=None if "via_bot" in message else address.command,  # its words are another bot's
         reply=reply,
         apparent_reply=apparent,
     )

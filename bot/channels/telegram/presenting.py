@@ -42,7 +42,8 @@ def new_token() -> str:
 def present(speech: Speech, answer: Answer, *, to: Reply, tokens: Tokens = new_token) -> tuple[Part, ...]:
     """Bring an answer into its final form (see :meth:`bot.ports.channel.Channel.present`)."""
     card = answer.card if answer.card is not None else Card()
-    words, under = render(answer.text), _card_text(card)
+    words = FormattedText(text=answer.text) if answer.verbatim else render(answer.text)
+    under = _card_text(card)
     runs = _runs([replace(file, name=_mended(file.name)) for file in answer.files])
     rest: tuple[FormattedText, ...]
     caption = FormattedText(text="")
@@ -78,14 +79,14 @@ def present_fragment(text: str, *, to: Reply, streaming: Streaming, stream: str,
         params = _params(pieces[-1], to)
         params.pop("link_preview_options")
         params["draft_id"] = 1 + int.from_bytes(hashlib.sha256(stream.encode()).digest()[:4], "big") % (2**31 - 1)
-        return _part(Speech.FRAGMENT, Action.DRAFT, "sendMessageDraft", params, pieces[-1].text, to)
+        return _part(Speech.FRAGMENT, Action.DRAFT, "sendMessageDraft", params, _readable(pieces[-1]), to)
     if message is None:
         first = _message(Speech.FRAGMENT, pieces[0], to)
         return first if to.message is None else _with_params(first, reply_parameters=_answers(to.message))
     params = _params(pieces[0], to)
     params.pop("message_thread_id", None)
     params["message_id"] = int(message)
-    return _part(Speech.FRAGMENT, Action.EDIT, "editMessageText", params, pieces[0].text, to)
+    return _part(Speech.FRAGMENT, Action.EDIT, "editMessageText", params, _readable(pieces[0]), to)
 
 
 def typing(to: Reply) -> Part:
@@ -143,8 +144,14 @@ def _answers(message: str) -> Params:
     return {"message_id": int(message), "allow_sending_without_reply": True}
 
 
+def _readable(text: FormattedText) -> str:
+    """Everything that a person could read: the words, where links lead, what code says it is (OUT-2)."""
+    hidden = [value for entity in text.entities for value in (entity.url, entity.language) if value]
+    return "\n".join([text.text, *(value for value in dict.fromkeys(hidden) if value not in text.text)])
+
+
 def _message(speech: Speech, text: FormattedText, to: Reply) -> Part:
-    return _part(speech, Action.SEND, "sendMessage", _params(text, to), text.text, to)
+    return _part(speech, Action.SEND, "sendMessage", _params(text, to), _readable(text), to)
 
 
 # files
@@ -168,8 +175,7 @@ def _is_photo(file: OutFile) -> bool:
 
 def _files(speech: Speech, files: tuple[OutFile, ...], caption: FormattedText | None, to: Reply) -> Part:
     words = _caption(caption)
-    text = "\n".join([words["caption"]] if words else [])
-    text = "\n".join([text, *(file.name for file in files)]) if text else "\n".join(file.name for file in files)
+    text = "\n".join([*([_readable(caption)] if words and caption is not None else []), *(file.name for file in files)])
     params = _place(to)
     if len(files) > 1:
         media: list[Params] = [{"type": "photo", "media": f"attach://{index}"} for index in range(len(files))]
@@ -211,13 +217,18 @@ class _Lines:
 
 
 def _card_text(card: Card) -> FormattedText:
-    """Title, rows and fields, their labels bold; then lines to copy, small print and links that can be no buttons."""
+    """Title, rows, blocks and fields, names in bold; then lines to copy, small print, links that can be no buttons."""
     lines = _Lines()
     lines.add(card.title, "bold")
     for name, value in card.rows:
         lines.end()
         lines.add(f"{name}:", "bold")
         lines.add(f" {value}")
+    for name, block in card.blocks:
+        lines.end(gap=True)
+        lines.add(name, "bold")
+        lines.end()
+        lines.add(block, "pre")
     for index, row in enumerate(card.fields):
         lines.end(gap=index == 0)
         _add_field(lines, row)

@@ -12,7 +12,7 @@ from markdown_it.utils import OptionsDict
 from bot.channels import markdown
 from bot.channels.markdown import HarmlessRenderer, readable
 
-__all__ = ["MAX_CHARACTERS", "readable", "render", "split"]
+__all__ = ["MAX_CHARACTERS", "cut", "readable", "render", "split", "verbatim"]
 
 MAX_CHARACTERS: Final = 24_000
 """Of one message; longer answers are split."""
@@ -26,6 +26,21 @@ def render(text: str) -> str:
 def split(text: str, limit: int = MAX_CHARACTERS) -> list[str]:
     """Cut a long text at line ends; a code block that is cut is closed and opened again."""
     return markdown.split(text, limit)
+
+
+def verbatim(text: str) -> str:
+    """A text as it is, whatever signs are in it, as HTML."""
+    return f"<p>{html.escape(text).replace(chr(10), '<br>')}</p>" if text else ""
+
+
+def cut(text: str, limit: int = MAX_CHARACTERS) -> list[str]:
+    """Cut a text that is no Markdown, where there is one near after a line end; the pieces joined are the text."""
+    pieces = []
+    while len(text) > limit:
+        end = text.rfind("\n", limit // 2, limit) + 1 or limit
+        pieces.append(text[:end])
+        text = text[end:]
+    return [*pieces, text]
 
 
 class _Renderer(HarmlessRenderer):

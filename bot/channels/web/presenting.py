@@ -4,13 +4,13 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from bot.channels.filenames import media_type, visible_name
 from bot.channels.web.fields import form_of, words_of
-from bot.channels.web.markdown import readable, render, split
+from bot.channels.web.markdown import cut, readable, render, split, verbatim
 from bot.model.output import Final as Answer
 from bot.model.output import OutFile
 from bot.model.part import Action, ButtonToken, Part
@@ -27,7 +27,10 @@ def present(speech: Speech, answer: Answer, *, to: Reply, today: date) -> tuple[
 
     Every message has its id from here on, so that sending it again does nothing (DUR-2).
     """
-    pieces = split(answer.text) if answer.text.strip() else [""]
+    if answer.verbatim:
+        pieces = [_verbatim(piece) for piece in cut(answer.text)]
+    else:
+        pieces = [_formatted(piece) for piece in split(answer.text)] if answer.text.strip() else [_NOTHING]
     parts = [_message(speech, piece, (), None, to) for piece in pieces[:-1]]
     card = None if answer.card is None else _Shown(answer.card, today)
     return (*parts, _message(speech, pieces[-1], answer.files, card, to))
@@ -64,12 +67,26 @@ def answer_tap(destination: Destination, tap_id: str, text: str) -> Part:
     return _part(destination, Action.TAP_ANSWER, Speech.SIGN, text, payload)
 
 
-def _message(speech: Speech, text: str, files: tuple[OutFile, ...], card: "_Shown | None", to: Reply) -> Part:
-    markup = render(text) if text else ""
+_Words = tuple[str, str]
+"""What can be read, and its HTML."""
+_NOTHING: Final[_Words] = ("", "")
+
+
+def _formatted(text: str) -> _Words:
+    markup = render(text)
+    return readable(markup), markup
+
+
+def _verbatim(text: str) -> _Words:
+    return text, verbatim(text)
+
+
+def _message(speech: Speech, words: _Words, files: tuple[OutFile, ...], card: "_Shown | None", to: Reply) -> Part:
+    text, markup = words
     message = f"b{secrets.token_hex(10)}"
     named = tuple(replace(file, name=visible_name(file.name), media_type=media_type(file.media_type)) for file in files)
     document: dict[str, Any] = {
-        "text": readable(markup),
+        "text": text,
         "html": markup,
         "speech": speech.value,
         "reply": None if to.message is None else {"id": to.message},
@@ -114,6 +131,8 @@ class _Shown:
             "rows": [list(row) for row in card.rows],
             "buttons": [self._button(button) for row in rows for button in row],
         }
+        if card.blocks:
+            self.document["blocks"] = [list(block) for block in card.blocks]
         self.words = card.words
         if card.widths and rows:
             self.document["widths"] = [len(row) for row in rows]

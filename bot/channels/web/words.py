@@ -181,6 +181,7 @@ RESULTS: Final[dict[str, str]] = {
     "result.silent": "the agent chose to say nothing",
     "result.safe_error": "a short safe sentence was sent",
     "result.withheld": "the answer was stopped at the door",
+    "result.drafted": "the answer waits for an operator, and nothing of it was sent",
     "result.acknowledged": "a short acknowledgement was sent",
     "result.stopped": "the work was stopped",
     "result.withdrawn": "the request was taken back",

@@ -87,3 +87,52 @@ def test_an_answer_that_only_begins_like_a_thought_is_shown():
     assert spoken("<thin", whole=False) == ""
     assert spoken("<thin", whole=True) == "<thin"
     assert spoken("<b>x", whole=False) == "<b>x"
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "references"),
+    [
+        ("We are open.", "We are open.", ()),
+        ("We are open.\n<sources>hours</sources>", "We are open.", ("hours",)),
+        ("We are open.\n\n`<sources>hours, seats/2026 ; hours</sources>`\n", "We are open.", ("hours", "seats/2026")),
+        ("We are open. <sources>a</sources>\n<sources>b</sources>", "We are open.", ("b", "a")),
+        ("We <sources>a</sources> are open.", "We <sources>a</sources> are open.", ()),
+        ("We are open.\n<sources></sources>", "We are open.", ()),
+        ("```\n9 to 18\n```\n<sources>hours</sources>", "```\n9 to 18\n```", ("hours",)),
+        ("```\n9 to 18\n```\n```<sources>hours</sources>```", "```\n9 to 18\n```", ("hours",)),
+    ],
+)
+def test_sources_that_the_model_names_at_the_end_are_taken_off(text, said, references):
+    completion = Completion(sources=True)
+    completion.add(chunk(text, finish="stop"))
+    assert completion.outcome() == Final(text=said, references=references)
+
+
+def test_an_answer_of_sources_alone_is_silence():
+    completion = Completion(sources=True)
+    completion.add(chunk("<sources>hours</sources>", finish="stop"))
+    assert completion.outcome() == Silence()
+
+
+def test_nothing_of_the_sources_is_shown_while_an_answer_grows():
+    whole = "We are 3 < 4.\n`<sources>hours</sources>`"
+    shown = set()
+    completion = Completion(sources=True)
+    for character in whole:
+        completion.add(chunk(character))
+        shown.add(completion.growing)
+    assert not [text for text in shown if "<s" in text or "hours" in text]
+    assert "We are 3 < 4." in shown
+
+
+def test_where_no_fact_was_given_the_words_stay_as_they_are():
+    completion = Completion()
+    completion.add(chunk("<sources>x</sources>", finish="stop"))
+    assert completion.outcome() == Final(text="<sources>x</sources>")
+
+
+def test_more_sources_than_an_answer_can_have_are_no_answer():
+    completion = Completion(sources=True)
+    completion.add(chunk(f"yes <sources>{' '.join(f'e{n}' for n in range(51))}</sources>", finish="stop"))
+    with pytest.raises(AgentError):
+        completion.outcome()

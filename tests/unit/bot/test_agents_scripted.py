@@ -30,6 +30,9 @@ rules:
       - final:
           text: bye
           files: [{ name: a.txt, media_type: text/plain, content: "ä" }]
+          class: prices
+          references: [list-2026]
+          auto_after_s: 600
           card: { title: T, rows: [[a, b]], buttons: [{ label: Go, value: go, style: danger }] }
       - crash: boom
   - when: [{ words: ["c++"] }, { command: see }]
@@ -116,6 +119,8 @@ async def test_the_first_rule_that_fits_is_played(asked, answer):
             "needs a label",
         ),
         ("version: 1\notherwise: [{final: {card: {buttons: [{label: a, value: x, stile: x}]}}}]", "s.yaml:2", "stile"),
+        ("version: 1\notherwise: [{final: {text: x, class: price}}]", "s.yaml:2", "a class is one of: contract"),
+        ("version: 1\notherwise: [{final: {text: x, auto_after_s: soon}}]", "s.yaml:2", "integer"),
         ("version: 1\nversion: 1\notherwise: [{final: x}]", "s.yaml:2:1", ""),
         ("a: [", "s.yaml:1", ""),
     ],
@@ -134,6 +139,9 @@ def test_a_script_that_cannot_be_played_is_refused_with_its_place(text, where, w
         ("@desk book a table", [Final]),
         ("@desk status", [Progress, Operational, Final]),
         ("@desk price list", [Final]),
+        ("@desk what does a wedding for 40 cost?", [Final]),
+        ("@desk and a wedding for 60?", [Final]),
+        ("@desk who celebrates with you?", [Final]),
         ("tell me about the menu", [*[Fragment] * 7, Final]),
         ("thank you!", [Silence]),
         ("what can you do?", [Final]),

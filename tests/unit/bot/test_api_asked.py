@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.api.asked import LONGEST_WAIT_S, RefusedError, question_document, read_asked, read_wait, refusal
+from bot.api.answering import LONGEST_WAIT_S, RefusedError, read_wait
+from bot.api.asked import question_document, read_asked, refusal
 from bot.model.errors import AskError
 from bot.model.question import Answerer, Conclusion, Question, QuestionState, Way, Who
 from forms.schema import read_form

@@ -425,6 +425,27 @@ def test_keys_of_agents_stand_in_a_file_of_their_own(load, tmp_path):
     assert "chmod go=" in load(f"api: {{enabled: true}}\ndefault_agent: main\n{BOT}{KEYED}").warnings[0]
 
 
+def test_keys_of_dispatchers_stand_in_another_file_under_any_name(load, refused, tmp_path):
+    dispatchers = tmp_path / "dispatchers"
+    for name, text in (("api-keys", f"main {KEY}-1\n"), ("dispatchers", f"nightly {KEY}-9\n")):
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o600)
+    section = f"api: {{enabled: true, dispatchers_file: dispatchers}}\ndefault_agent: main\n{BOT}{KEYED}"
+
+    assert load(section).api.dispatchers == {"nightly": Secret(f"{KEY}-9")}
+    for text, message in (
+        (f"nightly {KEY}-1\n", "agent's key too"),
+        (f"Night:ly {KEY}-9\n", "no name"),
+        ("", "holds no key"),
+    ):
+        dispatchers.write_text(text)
+        (problem,) = refused(section)
+        assert (problem.path, message in problem.message) == ("api.dispatchers_file", True), problem
+    dispatchers.unlink()
+    (problem,) = refused(section)
+    assert "a line for each dispatcher" in problem.mend
+
+
 def test_where_the_interface_is_off_there_need_be_no_keys(load):
     assert load("api: {enabled: false, listen: 0.0.0.0:1, keys_file: nowhere}\n" + BOT + ECHO).api.keys == {}
 

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 
+from bot.model.approval import ApprovalState
 from bot.model.errors import StoreError
 from bot.observability import metrics
 from bot.observability.health import Level
@@ -62,9 +63,16 @@ class Nothing:
         self.__dict__.update({"open_lanes": 0, "open_batches": 0, "waiting": 0, **counts})
 
 
+class Approvals:
+    """One approval whose outcome nobody knows."""
+
+    async def counts(self):
+        return {ApprovalState.UNKNOWN: 1, ApprovalState.PROPOSED: 0}
+
+
 async def measured(overview, gateway, worker, dispatcher, seen):
     """Measure until something has been seen."""
-    task = asyncio.create_task(gauges.measure(overview, gateway, worker, dispatcher))
+    task = asyncio.create_task(gauges.measure(overview, gateway, worker, dispatcher, Approvals()))
     try:
         async with asyncio.timeout(10):
             await seen.wait()
@@ -97,6 +105,7 @@ async def test_a_store_that_can_not_be_read_is_measured_again_later(store, monke
     assert gauge("discreet_queue", queue="work") == 4
     assert gauge("discreet_queue", queue="inbox") == 1
     assert gauge("discreet_journal_records") == 1
+    assert gauge("discreet_approvals", state="unknown") == 1
 
 
 @pytest.fixture

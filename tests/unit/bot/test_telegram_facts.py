@@ -190,6 +190,12 @@ def test_what_only_looks_like_a_reply_is_none(fields: dict[str, Any]) -> None:
     assert found.apparent_reply
 
 
+def test_what_was_sent_through_an_inline_bot_commands_nothing() -> None:
+    said = {"text": "/stop", "entities": [{"type": "bot_command", "offset": 0, "length": 5}]}
+    assert event(**said).command is not None
+    assert event(**said, via_bot=OTHER_BOT).command is None
+
+
 @pytest.mark.parametrize(
     ("fields", "thread"),
     [

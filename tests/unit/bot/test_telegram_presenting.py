@@ -17,11 +17,13 @@ from forms.schema import read_form
 from policy.boundary import Basis, Speech, Utterance, Withheld, release
 from policy.decision import Audience
 from policy.destination import Destination
-from policy.ruleset import Streaming
+from policy.ruleset import Access, ChannelPolicy, Streaming
+from policy.screening import Screen
 from policy.utf16 import utf16_len
 from tests.servers import tdlib
 from tests.servers.botapi.arguments import Arguments
 from tests.servers.botapi.keyboards import markup_of
+from tests.unit.policy.builders import policy
 
 GROUP = Destination(platform="telegram", workspace="7001", channel="-1001")
 TOPIC = Destination(platform="telegram", workspace="7001", channel="-1002", thread="77")
@@ -99,7 +101,8 @@ def test_a_long_answer_becomes_parts_and_only_the_first_is_the_reply() -> None:
 @pytest.mark.parametrize("text", ["", "  ", "\u200b\u2063\ufeff", "\u200b" * 5000])
 def test_an_invisible_answer_is_one_part_that_the_boundary_withholds_as_empty(text: str) -> None:
     [part] = parts_of(Final(text=text))
-    verdict = release(part.utterance, audience=Audience.EXTERNAL, basis=Basis.REQUEST, progress=False, automatic=True)
+    settings = ChannelPolicy(audience=Audience.EXTERNAL, access=Access.ALLOW)
+    verdict = release(part.utterance, settings=settings, basis=Basis.REQUEST, screen=Screen(policy()))
     assert verdict is Withheld.EMPTY
     assert isinstance(part.utterance, Utterance)
 
@@ -435,3 +438,25 @@ def test_the_end_of_a_spinner_has_few_words_or_none() -> None:
     assert spoken.speech is Speech.SAFE_ERROR
     assert utf16_len(decode(spoken)[1]["text"]) <= 200
     assert spoken.text == decode(spoken)[1]["text"]
+
+
+def test_lines_of_a_card_stand_in_blocks_of_their_own_and_are_no_markup() -> None:
+    blocks = (("Parameters", "a: <b>1</b>\n*b*: 2"), ("Reason", "x"))
+    (part,) = parts_of(Final(text="", card=Card(title="Deploy?", blocks=blocks)))
+    params = decode(part)[1]
+    assert params["text"] == "Deploy?\n\nParameters\na: <b>1</b>\n*b*: 2\n\nReason\nx"
+    assert [(one["type"], one["offset"], one["length"]) for one in params["entities"]] == [
+        ("bold", 0, 7),
+        ("bold", 9, 10),
+        ("pre", 20, 18),
+        ("bold", 40, 6),
+        ("pre", 47, 1),
+    ]
+
+
+def test_a_verbatim_answer_is_shown_as_it_is_written() -> None:
+    text = "5*3*2 **not** <b>\n\n    1. _as is_"
+    [(_, params)] = present(Final(text=text, verbatim=True))
+    assert (params["text"], "entities" in params) == (text, False)
+    long = "a *b* c.\n" * 2_000
+    assert "".join(params["text"] for _, params in present(Final(text=long, verbatim=True))) == long

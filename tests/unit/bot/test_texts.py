@@ -11,7 +11,7 @@ import pytest
 
 from bot.channels.web import words as page
 from bot.texts import catalogues
-from bot.texts.codes import Failure, Notice
+from bot.texts.codes import Failure, Notice, Stop
 from bot.texts.sentences import ENGLISH, FAILURES, NOTICES, REASONS
 from bot.texts.words import LANGUAGES, Words, explain, nearest, page_words, translate
 from policy.reasons import Reason
@@ -224,3 +224,11 @@ def test_an_unfinished_translation_is_marked_and_left_out_of_the_compiled_form(t
     assert catalogues.main() == 1
     compiled = _compiled("ru")
     assert compiled.pgettext("notice.stopped", "Stopped now.") == "Stopped now."
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_every_reason_for_a_stop_is_said_once_in_every_language(language):
+    words = Words(language)
+    said = {words.stopped([stop]) for stop in Stop}
+    assert len(said) == len(Stop)
+    assert words.stopped([Stop.LEAK, Stop.LEAK]) == words.stopped([Stop.LEAK])

@@ -220,3 +220,24 @@ def test_the_default_of_a_time_stands_in_its_field_only_where_its_zone_is_known(
     form = form_of(read_form(schema), Locale(timezone=zone), today=date(2026, 7, 1))
     assert form["zone"] == zone
     assert form["fields"][0]["values"] == (["2026-07-01T10:00"] if zone else [""])
+
+
+def test_lines_of_a_card_are_given_to_the_page_as_they_are():
+    card = Card(title="Deploy?", blocks=(("Parameters", "a: <b>1</b>\nb: 2"),))
+    (part,) = present(Speech.REPORT, Final(text="", card=card), to=TO)
+    assert orjson.loads(part.payload)["message"]["card"]["blocks"] == [["Parameters", "a: <b>1</b>\nb: 2"]]
+    assert "Parameters\na: <b>1</b>\nb: 2" in part.text
+
+
+def test_a_verbatim_answer_is_shown_as_it_is_written():
+    text = "5*3*2 **not** <b>\n\n    1. _as is_"
+    part, payload = one(Final(text=text, verbatim=True))
+    assert part.text == payload["message"]["text"] == text
+    assert payload["message"]["html"] == "<p>5*3*2 **not** &lt;b&gt;<br><br>    1. _as is_</p>"
+
+
+def test_a_long_verbatim_answer_is_cut_and_nothing_of_it_is_lost():
+    for text in ("a *b* c.\n" * 6_000, "x" * 50_000):
+        parts = present(Speech.FINAL, Final(text=text, verbatim=True), to=TO)
+        assert len(parts) > 1
+        assert "".join(orjson.loads(part.payload)["message"]["text"] for part in parts) == text

@@ -9,6 +9,7 @@ def test_the_words_of_a_card_are_everything_that_a_person_can_read():
     card = Card(title="Table", rows=(("When", "19:00"),), buttons=(Button(label="Book", value="b"),))
     assert card.words == "Table\nWhen: 19:00\nBook"
     assert Card().words == ""
+    assert Card(blocks=(("Parameters", "a: 1\nb: 2"),)).words == "Parameters\na: 1\nb: 2"
 
 
 def test_what_is_asked_and_where_links_lead_can_be_read_too():
@@ -52,6 +53,7 @@ def test_a_button_can_be_a_link(url):
         lambda: Card(buttons=tuple(Button(label=str(n), value=str(n)) for n in range(61))),
         lambda: Card(fields=tuple(FieldRow(title=str(n)) for n in range(21))),
         lambda: Card(rows=tuple((str(n), "x") for n in range(21))),
+        lambda: Card(blocks=tuple((str(n), "x") for n in range(21))),
         lambda: Card(buttons=(Button(label="a", value="x"),), widths=(2,)),
         lambda: Card(buttons=(Button(label="a", value="x"),), widths=(1, 0)),
         lambda: Card(buttons=tuple(Button(label=str(n), value=str(n)) for n in range(9)), widths=(9,)),

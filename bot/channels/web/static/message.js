@@ -137,7 +137,7 @@ function files(list) {
 }
 
 function card(message, room) {
-  const { title, rows, fields = [], form, note, buttons, widths } = message.card;
+  const { title, rows, blocks = [], fields = [], form, note, buttons, widths } = message.card;
   const box = make("section", "card");
   if (title) {
     box.append(make("h3", "", title));
@@ -147,6 +147,11 @@ function card(message, room) {
     const list = make("dl");
     for (const [name, value] of rows) list.append(make("dt", "", name), make("dd", "", value));
     box.append(list);
+  }
+  for (const [name, lines] of blocks) {
+    const block = make("pre", "block", lines);
+    block.setAttribute("aria-label", name);
+    box.append(make("p", "block-name", name), block);
   }
   if (fields.length) box.append(table(message.card.columns, fields));
   if (buttons.length) box.append(...keyboard(buttons, widths).map((row) => buttonRow(row, message, room)));
@@ -235,7 +240,7 @@ const PLAIN = new Set(["answered", "acknowledged", "control"]);
 /** What people saw of it: a request that was let through counts as waiting until something came of it. */
 function seen(made) {
   if (made.outcome !== "respond" || PLAIN.has(made.result)) return made.outcome;
-  if (made.result === null) return "defer";
+  if (made.result === null || made.result === "drafted") return "defer";
   return WORDLESS.has(made.result) ? "mute" : "respond";
 }
 

@@ -132,6 +132,7 @@ def upgrade() -> None:
         "passkey_invites",
         sa.Column("token", sa.Text(), nullable=False),
         sa.Column("person", sa.Text(), nullable=False),
+        sa.Column("vouched", sa.Integer(), nullable=False),
         sa.Column("expires_at", sa.BigInteger(), nullable=False),
         sa.Column("used_at", sa.BigInteger(), nullable=True),
         sa.PrimaryKeyConstraint("token", name=op.f("pk_passkey_invites")),

@@ -16,7 +16,9 @@ from forms.card import Button, Card, FieldRow
 from policy.boundary import Basis, Speech, Withheld, release
 from policy.decision import Audience
 from policy.destination import Destination
-from policy.ruleset import Streaming
+from policy.ruleset import Access, ChannelPolicy, Streaming
+from policy.screening import Screen
+from tests.unit.policy.builders import policy
 
 ROOM = Destination(platform="matrix", workspace="@relay:example.org", channel="!lab:example.org")
 THREAD = Destination(platform="matrix", workspace="@relay:example.org", channel="!lab:example.org", thread="$root")
@@ -126,7 +128,8 @@ def test_a_quote_at_the_start_of_a_reply_is_not_taken_for_a_copy_of_what_it_answ
 @pytest.mark.parametrize("text", ["", "  ", "\u200b\u2063\ufeff", "\x00\x07", "\u200b" * 50_000])
 def test_an_invisible_answer_is_one_part_that_the_boundary_withholds_as_empty(text):
     [part] = parts_of(Final(text=text))
-    verdict = release(part.utterance, audience=Audience.EXTERNAL, basis=Basis.REQUEST, progress=False, automatic=True)
+    settings = ChannelPolicy(audience=Audience.EXTERNAL, access=Access.ALLOW)
+    verdict = release(part.utterance, settings=settings, basis=Basis.REQUEST, screen=Screen(policy()))
     assert verdict is Withheld.EMPTY
 
 
@@ -422,3 +425,46 @@ def test_signs_have_no_words():
     assert presenting.read_receipt(Reply(destination=ROOM)) is None
     for part in (typing, receipt, join, leave):
         assert (part.speech, part.text) == (Speech.SIGN, "")
+
+
+BLOCKS = (("Parameters", "a: <b>1</b>\n```\nb: 2"), ("Reason", "x"))
+
+
+def test_lines_of_a_card_stand_in_blocks_of_their_own_and_are_no_markup():
+    (part,) = parts_of(Final(text="", card=Card(title="Deploy?", blocks=BLOCKS)))
+    content = decode(part)["content"]
+    assert (
+        "<p><strong>Parameters</strong></p><pre><code>a: &lt;b&gt;1&lt;/b&gt;\n```\nb: 2</code></pre>"
+        in (content["formatted_body"])
+    )
+    assert "Parameters\na: <b>1</b>\n```\nb: 2" in content["body"]
+
+
+def test_a_block_that_is_too_long_for_a_message_is_cut_at_a_line_and_nothing_of_it_is_lost():
+    lines = "\n".join(f"line {number} {'x' * 80}" for number in range(900))
+    parts = parts_of(Final(text="", card=Card(title="Deploy?", blocks=(("Parameters", lines),))))
+    assert len(parts) > 1
+    bodies = "\n".join(decode(part)["content"]["body"] for part in parts)
+    assert [line for line in bodies.split("\n") if line.startswith("line ")] == lines.split("\n")
+
+
+def test_a_button_can_have_a_sign_of_its_own():
+    card = Card(buttons=(Button(label="Approve", value="a", sign="✅"), Button(label="Other", value="b")))
+    (part,) = parts_of(Final(text="", card=card))
+    assert [button.key for button in part.buttons] == ["✅", KEYCAPS[1]]
+    assert decode(part)["seeds"] == ["✅", KEYCAPS[1]]
+    assert "✅ Approve" in decode(part)["content"]["body"]
+
+
+def test_a_verbatim_answer_is_shown_as_it_is_written():
+    text = "5*3*2 **not** <b>\n\n    1. _as is_"
+    (content,) = contents(Final(text=text, verbatim=True))
+    assert content["body"] == text
+    assert "<em>" not in content.get("formatted_body", "")
+
+
+def test_a_long_verbatim_answer_is_cut_and_nothing_of_it_is_lost():
+    text = "\n".join(f"line {number} *as it is*" for number in range(6_000))
+    bodies = [content["body"] for content in contents(Final(text=text, verbatim=True))]
+    assert len(bodies) > 1
+    assert "\n".join(bodies) == text
