@@ -12,8 +12,8 @@ from typing import Final
 
 from policy.errors import PolicyError
 
-_TELEGRAM = re.compile(r"(?P<workspace>[1-9]\d{0,18}):(?P<channel>-?[1-9]\d{0,18})(?::(?P<thread>[1-9]\d{0,18}))?")
-_MATRIX_SERVER = r"[A-Za-z0-9.\-]+(?::\d{1,5})?|\[[0-9A-Fa-f:.]+\](?::\d{1,5})?"
+_TELEGRAM = re.compile(r"(?P<workspace>[1-9][0-9]{0,18}):(?P<channel>-?[1-9][0-9]{0,18})(?::(?P<thread>[1-9][0-9]{0,18}))?")
+_MATRIX_SERVER = r"[A-Za-z0-9.\-]+(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?"
 _MATRIX = re.compile(
     rf"(?P<workspace>@[!-9;-~]+:(?:{_MATRIX_SERVER})):(?P<channel>![!-9;-~]+?(?::(?:{_MATRIX_SERVER}))?)"
     r"(?::(?P<thread>\$[!-~]+))?",
@@ -25,7 +25,7 @@ _WEB = re.compile(
 _GRAMMARS: Final = {"telegram": _TELEGRAM, "matrix": _MATRIX, "web": _WEB}
 
 _ACCOUNTS: Final = {
-    "telegram": re.compile(r"[1-9]\d{0,18}"),
+    "telegram": re.compile(r"[1-9][0-9]{0,18}"),
     "matrix": re.compile(rf"@[!-9;-~]+:(?:{_MATRIX_SERVER})"),
     "web": re.compile(r"[a-z0-9][a-z0-9_-]{0,63}"),
 }

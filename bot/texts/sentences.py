@@ -37,8 +37,8 @@ NOTICES: Final[dict[Notice, str]] = {
     Notice.POLICY_LOADED: "The changed policy is in force.",
     Notice.RECORD_BROKEN: "A source of the record has changed and can't be used, so what it said before stays. "
     "`discreet record check` shows what is wrong.",
-    Notice.RECORD_AWAY: "A source of the record can't be reached. What it said before stays for a while and then counts "
-    "as unknown. `discreet record check` shows which one.",
+    Notice.RECORD_AWAY: "A source of the record can't be reached. What it said before stays for a while and then "
+    "counts as unknown. `discreet record check` shows which one.",
     Notice.RECORD_TWICE: "Entries of the record that stand in two sources count as unknown: {count}. "
     "`discreet record check` names them.",
     Notice.DELIVERY_MUTED: "A scheduled delivery was not sent: number `{delivery}`, because of `{code}`. "

@@ -172,6 +172,72 @@ async def test_a_proof_that_was_changed_in_the_store_is_found(tmp_path, api, cap
         await asyncio.to_thread(verify_proofs, config, "nothing")
 
 
+TAMPERED = {
+    "the proof is taken out and a tap put in its place": (
+        ["UPDATE approval_decisions SET proof = NULL, way = 'tap'"],
+        "without a passkey",
+    ),
+    "the words are erased, too, as the retention does": (
+        ["UPDATE approval_decisions SET proof = NULL, way = 'tap'", "UPDATE approvals SET document = NULL"],
+        "without a passkey",
+    ),
+    "it is to have been the policy": (
+        ["UPDATE approval_decisions SET proof = NULL, way = 'policy', person = '', account = NULL"],
+        "does not have any more",
+    ),
+    "the decision is gone": (["DELETE FROM approval_decisions"], "does not have any more"),
+    "it is to have been a denial": (
+        ["UPDATE approval_decisions SET verdict = 'deny', way = 'tap', proof = NULL"],
+        "does not have any more",
+    ),
+    "another key stands with the passkey": (
+        ["UPDATE passkeys SET public_key = x'01'", "UPDATE approval_decisions SET words = NULL"],
+        "the journal knows no such key",
+    ),
+    "the journal forgets it": (
+        ["DROP TRIGGER journal_loses_no_record", "DELETE FROM journal WHERE kind = 'approval'"], "journal: broken"),
+}
+
+
+@rule("APPR-9", "DUR-4")
+@pytest.mark.parametrize("tampered", TAMPERED, ids=lambda name: name.replace(" ", "-"))
+async def test_what_the_policy_alone_wanted_a_passkey_for_is_found_when_its_proof_is_gone(
+    tmp_path, api, capsys, tampered
+):
+    policy = f"{PEOPLE}\napprovals:\n  rules:\n    - {{name: money, tools: [transfer], then: ask, assurance: high}}\n"
+    async with opened(tmp_path, api, policy=policy) as desk:
+        device = await desk.enrols()
+        approval, buttons = await desk.proposes(assurance=Assurance.NORMAL)
+        assert (await desk.approves(page_of(buttons), device))[0] == 200
+        other, buttons = await desk.proposes(action=OTHER, assurance=Assurance.NORMAL)
+        assert (await desk.approves(page_of(buttons), device))[0] == 200
+    config = tmp_path / "config.yaml"
+    config.write_text(CONFIG)
+    config.chmod(0o600)
+    assert await asyncio.to_thread(verify_proofs, config, None) == 0
+    capsys.readouterr()
+    statements, sentence = TAMPERED[tampered]
+    with closing(sqlite3.connect(tmp_path / "discreet.db")) as store:
+        for statement in statements:
+            store.execute(statement)
+        store.commit()
+    for asked in (None, approval.id, other.id):
+        assert await asyncio.to_thread(verify_proofs, config, asked) == 1
+        said = capsys.readouterr()
+        assert sentence in said.out + said.err
+
+
+@rule("APPR-9")
+async def test_an_approval_by_tap_needs_no_proof(desk, tmp_path, capsys):
+    approval, _ = await desk.proposes(assurance=Assurance.NORMAL)
+    by = {"by": f"telegram:{ANN}", "way": DecidedBy.TAP, "at": None}
+    await desk.room.decide(approval.id, approval.version, Verdict.APPROVE, **by)
+    (tmp_path / "config.yaml").write_text(CONFIG)
+    (tmp_path / "config.yaml").chmod(0o600)
+    assert await asyncio.to_thread(verify_proofs, tmp_path / "config.yaml", None) == 0
+    assert "There is no approval by passkey" in capsys.readouterr().out
+
+
 CONFIG = """
 data_dir: .
 agents:
