@@ -4,6 +4,7 @@ INVARIANT: no body, key or answer is logged, and no error quotes one.
 """
 
 import asyncio
+import json
 import math
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -149,6 +150,7 @@ def read_object(body: bytes) -> dict[str, Any]:
         raise RefusedError(400, "malformed", "the body is not a JSON object")
     if _too_deep(document):
         raise RefusedError(400, "malformed", f"the body is nested deeper than {MAX_DEPTH} levels")
+    json.loads(body, object_pairs_hook=_once)  # of two values under one name parsers take the first or the last
     return document
 
 
@@ -176,6 +178,13 @@ def header_key(request: web.Request) -> str | None:
     if len(keys) > 1:
         raise RefusedError(400, "malformed", "Idempotency-Key comes twice")
     return keys[0] if keys else None
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise RefusedError(400, "malformed", "a name stands twice in an object")
+    return found
 
 
 async def body_of(request: web.Request) -> bytes:

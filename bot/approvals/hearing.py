@@ -366,7 +366,8 @@ class ApprovalHearing:
 
 
 def _say(text: str) -> Heard:
-    return Heard(says=Answer(text=plain(text)))
+    """Inside alone: a card may stand in a room in which outsiders read along by now (OUT-8)."""
+    return Heard(says=Answer(text=plain(text)), inside=True)
 
 
 def _place(event: Event) -> Place:

@@ -25,6 +25,8 @@ _EMOJI: Final = re.compile(
 """Pictures that are put together of several signs, which are invisible only where they stand elsewhere."""
 _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks by their category, and nothing to see."""
+_GAP: Final = re.compile(r" {33,}")
+"""Blanks that move what follows them out of sight, where a platform does not break lines."""
 _DEEPEST: Final = 64
 
 
@@ -36,7 +38,7 @@ def visible(text: str) -> str:
         shown += map(_seen, text[start : picture.start()])
         shown.append(picture[0])
         start = picture.end()
-    return "".join([*shown, *map(_seen, text[start:])])
+    return _GAP.sub(lambda gap: f"⟨U+0020 × {len(gap[0])}⟩", "".join([*shown, *map(_seen, text[start:])]))
 
 
 def line(text: str) -> str:

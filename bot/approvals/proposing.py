@@ -8,6 +8,7 @@ from typing import Any, Final
 
 import rfc8785
 
+from bot.approvals.plainness import leaves
 from bot.model.approval import ITSELF, Action, Approval, Proposal
 from bot.model.errors import ProposalError
 
@@ -23,6 +24,7 @@ MAX_NOTE: Final = 2_000
 TTL_LEAST_S: Final = 60
 TTL_LONGEST_S: Final = 30 * 24 * 3600
 
+_INEXACT: Final = 2.0**53
 _LETTERS: Final = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # nothing that looks like something else
 _CODE_LENGTH: Final = 5
 
@@ -112,6 +114,8 @@ def _check_text(what: str, text: str, longest: int) -> None:
 def _check_size(what: str, value: Mapping[str, Any]) -> None:
     if not _is_shallow(value, MAX_DEPTH):
         raise ProposalError(what, f"{what} are nested at most {MAX_DEPTH} deep")
+    if any(isinstance(one, float) and one.is_integer() and abs(one) >= _INEXACT for _, one in leaves(value)):
+        raise ProposalError(what, f"{what}: whole numbers from 2^53 are not exact; write them as texts")
     try:
         size = len(rfc8785.dumps(dict(value)))
     except (rfc8785.CanonicalizationError, UnicodeError, RecursionError, TypeError, ValueError):

@@ -174,6 +174,7 @@ class ApprovalRoom:
             proposal=changed.proposal,
             **anew(approval, action.version, by=editor),
             rule=verdict.rule,
+            escalated=approval.escalated and verdict.rule == approval.rule,  # another rule asks others, in its time
             expires_at=expires_at,
         )
         if written is None:

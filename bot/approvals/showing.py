@@ -210,13 +210,13 @@ def _keyboard(approval: Approval, terms: Terms, words: ApprovalWords, *, folded:
 
 def _replaced(approval: Approval, terms: Terms) -> Card:
     words = ApprovalWords(terms.language)
-    return Card(title=_title(approval, words), rows=((words.say("row.result"), words.say("result.replaced")),))
+    return Card(title=_closed(approval, words, words.say("result.replaced")))
 
 
 def _decided(approval: Approval, terms: Terms) -> Card:
     """What was decided stays to be read, with how, by whom and when (and what came of it)."""
     words = ApprovalWords(terms.language)
-    rows = [(words.say("row.result"), result_of(approval, words))]
+    rows: list[tuple[str, str]] = []
     decision = _deciding(approval)
     blocks = list(_blocks(approval, words))
     for number, voice in enumerate(_voices(approval)):
@@ -232,7 +232,7 @@ def _decided(approval: Approval, terms: Terms) -> Card:
     over = {words.say(key) for key in _OPEN_ROWS}
     shown = [row for row in _rows(approval, terms, words) if row[0] not in over]
     return Card(
-        title=_title(approval, words),
+        title=_closed(approval, words, result_of(approval, words)),
         rows=(*rows[:12], *shown, (words.say("row.version"), approval.version[:SHORT])),
         blocks=tuple(blocks),
     )
@@ -240,6 +240,11 @@ def _decided(approval: Approval, terms: Terms) -> Card:
 
 def _title(approval: Approval, words: ApprovalWords) -> str:
     return words.say(f"title.{approval.subject.value}", code=approval.code)
+
+
+def _closed(approval: Approval, words: ApprovalWords, result: str) -> str:
+    """What has become of it is the first thing that is read."""
+    return words.say(f"title.{approval.subject.value}.over", code=approval.code, result=result)
 
 
 def _rows(approval: Approval, terms: Terms, words: ApprovalWords) -> Iterator[tuple[str, str]]:

@@ -22,6 +22,8 @@ BUTTONS: Final[Mapping[str, str]] = {
 CARD: Final[Mapping[str, str]] = {
     "title.call": "To decide: {code}",
     "title.draft": "Draft to decide on: {code}",
+    "title.call.over": "{code}: {result}",
+    "title.draft.over": "Draft {code}: {result}",
     "row.action": "Action",
     "row.system": "System",
     "row.agent": "Agent",
@@ -31,7 +33,6 @@ CARD: Final[Mapping[str, str]] = {
     "row.until": "Until",
     "row.assurance": "Assurance",
     "row.version": "Version",
-    "row.result": "Result",
     "row.by": "Decided by",
     "row.changed_by": "Changed by",
     "block.parameters": "Parameters",

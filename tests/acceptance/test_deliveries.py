@@ -194,7 +194,16 @@ async def test_a_grant_is_worth_nothing_in_another_thread_or_channel_or_of_anoth
 
 @rule("OUT-6", "IDENT-1")
 @pytest.mark.parametrize(
-    "written", ["here", "telegram:7001", str(GROUP), f"telegram:{BOT_ID}:", "room", "telegram:x:y"]
+    "written",
+    [
+        "here",
+        "telegram:7001",
+        str(GROUP),
+        f"telegram:{BOT_ID}:",
+        "room",
+        "telegram:x:y",
+        f"{PLACE}:4\u0662",  # 42 to whoever reads it as a number, and another place to the policy
+    ],
 )
 async def test_an_incomplete_destination_is_muted_and_recorded(api, tmp_path, written):
     async with desk(tmp_path, api) as agent:

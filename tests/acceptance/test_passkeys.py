@@ -195,7 +195,9 @@ TAMPERED = {
         "the journal knows no such key",
     ),
     "the journal forgets it": (
-        ["DROP TRIGGER journal_loses_no_record", "DELETE FROM journal WHERE kind = 'approval'"], "journal: broken"),
+        ["DROP TRIGGER journal_loses_no_record", "DELETE FROM journal WHERE kind = 'approval'"],
+        "journal: broken",
+    ),
 }
 
 

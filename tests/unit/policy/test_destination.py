@@ -61,6 +61,12 @@ def test_a_malformed_destination_is_refused_with_the_mend(text):
         parse_destination(text)
 
 
+@pytest.mark.parametrize("text", ["telegram:7001:-10012\u0663", "telegram:7001:-100123:4\u0662", "telegram:70\u0660:5"])
+def test_digits_of_other_scripts_make_no_second_name_of_a_place(text):
+    with pytest.raises(MalformedDestinationError):
+        parse_destination(text)
+
+
 @pytest.mark.parametrize("text", ["telegram:501", "matrix:@ann:example.org", "web:ann"])
 def test_a_written_account_is_kept(text):
     assert parse_account(text) == text
