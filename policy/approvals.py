@@ -6,8 +6,9 @@ an unsure condition fits a rule that asks or forbids and never one that allows.
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
@@ -73,6 +74,7 @@ class Requirement:
         who: ids of the people who may decide; None: every operator.
         quorum: how many must agree.
         separate: the requester can't approve.
+        separate_drafts: the same of drafts, which are an agent's words and not those of whoever asked.
         shown: where it is shown; None: at every channel of reports.
         ttl: it expires after this time.
         high: it needs a passkey (APPR-9).
@@ -85,6 +87,7 @@ class Requirement:
     who: frozenset[str] | None = None
     quorum: int = 1
     separate: bool = True
+    separate_drafts: bool = False
     shown: tuple[Window, ...] | None = None
     ttl: timedelta = timedelta(hours=24)
     high: bool = False
@@ -148,8 +151,11 @@ class Rule:
         """Whether it decides about a call."""
         if call.system == ITSELF and (ITSELF not in self.systems or self.effect is Effect.ALLOW):
             return False
+        exact = self.effect is Effect.ALLOW
         if not (
-            _named(self.tools, call.action) and _named(self.systems, call.system) and _named(self.agents, call.agent)
+            _named(self.tools, call.action, exact=exact)
+            and _named(self.systems, call.system, exact=exact)
+            and _named(self.agents, call.agent, exact=exact)
         ):
             return False
         held = {condition.holds(call.parameters) for condition in self.when}
@@ -232,10 +238,17 @@ def judge_call(policy: "Policy", call: Call) -> Verdict:
                 return Allow(rule=rule.name)
             if rule.effect is Effect.FORBID:
                 return Forbid(rule=rule.name)
-            return Ask(requirement=rule.requirement)
+            return Ask(requirement=_of(call, rule.requirement))
     if section.otherwise is Effect.FORBID and call.system != ITSELF:
         return Forbid(rule="")
-    return Ask(requirement=section.default)
+    return Ask(requirement=_of(call, section.default))
+
+
+def _of(call: Call, requirement: Requirement) -> Requirement:
+    """What this call needs: of drafts the separation of duties is a matter of its own."""
+    if call.system != ITSELF:
+        return requirement
+    return replace(requirement, separate=requirement.separate_drafts)
 
 
 def windows(policy: "Policy", requirement: Requirement) -> tuple[Window, ...]:
@@ -278,8 +291,17 @@ def escalation_due(requirement: Requirement, quiet: QuietHours | None, *, since:
     return requirement.urgent or quiet is None or not quiet.holds(now)
 
 
-def _named(patterns: tuple[str, ...], name: str) -> bool:
-    return not patterns or any(_pattern(pattern).fullmatch(name) for pattern in patterns)
+def _named(patterns: tuple[str, ...], name: str, *, exact: bool) -> bool:
+    """Whether one of the patterns fits. What only looks the same is asked about and forbidden alike, never allowed."""
+    seen = {name} if exact else {name, _folded(name)}
+    known = patterns if exact else (*patterns, *map(_folded, patterns))
+    return not patterns or any(_pattern(pattern).fullmatch(one) for pattern in known for one in seen)
+
+
+def _folded(name: str) -> str:
+    """A name without case, width, accents and blanks."""
+    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
+    return "".join(sign for sign in plain if not (sign.isspace() or unicodedata.combining(sign)))
 
 
 def _pattern(pattern: str) -> re.Pattern[str]:

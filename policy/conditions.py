@@ -97,12 +97,35 @@ def _interpreter() -> Any:
                 raise _UnsureError
             return _certain(super().visit_comparator(node, value))
 
+        def visit_projection(self, node: Any, value: Any) -> Any:
+            base = self.visit(node["children"][0], value)
+            return [self._there(node, one) for one in base] if isinstance(base, list) else None
+
+        def visit_value_projection(self, node: Any, value: Any) -> Any:
+            base = self.visit(node["children"][0], value)
+            return [self._there(node, one) for one in base.values()] if isinstance(base, dict) else None
+
         def visit_filter_projection(self, node: Any, value: Any) -> Any:
             base = self.visit(node["children"][0], value)
-            if isinstance(base, list):
-                for element in base:
-                    _certain(self.visit(node["children"][2], element))
-            return super().visit_filter_projection(node, value)
+            if not isinstance(base, list):
+                return None
+            fitting = [one for one in base if _certain(self.visit(node["children"][2], one))]
+            return [self._there(node, one) for one in fitting]
+
+        def _there(self, node: Any, element: Any) -> Any:
+            """What is asked of one of many; JMESPath leaves out an element that has no such field."""
+            found = self.visit(node["children"][1], element)
+            if found is None:
+                raise _UnsureError
+            return found
+
+        def visit_function_expression(self, node: Any, value: Any) -> Any:
+            found = super().visit_function_expression(node, value)
+            if node["value"] == "contains" and found is False:
+                place, sought = (self.visit(child, value) for child in node["children"])
+                if isinstance(place, list) and any(_kind(one) is not _kind(sought) for one in place):
+                    raise _UnsureError
+            return found
 
         def visit_or_expression(self, node: Any, value: Any) -> bool:
             return any(_certain(self.visit(child, value)) for child in node["children"])

@@ -112,7 +112,9 @@ class Asking(Shape):
         default=None, description="How many must agree (default 1). One that denies is enough to deny."
     )
     separate: bool | None = Field(
-        default=None, description="Who made the request can't approve it (APPR-8, default true)."
+        default=None,
+        description="Who made the request can't approve it (APPR-8, default true). Of drafts only where a rule that"
+        " names systems: [discreet] says true.",
     )
     shown: list[WindowPlace] | None = Field(
         default=None,

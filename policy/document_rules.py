@@ -88,6 +88,7 @@ def _requirement(document: Document, asking: Asking, section: Approvals, *, name
         who=_who(document, whole.who),
         quorum=whole.quorum or _DEFAULT.quorum,
         separate=_DEFAULT.separate if whole.separate is None else whole.separate,
+        separate_drafts=isinstance(asking, Rule) and ITSELF in asking.systems and asking.separate is True,
         shown=None if whole.shown is None else tuple(_window(document, place) for place in whole.shown),
         ttl=whole.ttl or _DEFAULT.ttl,
         high=whole.assurance == "high",

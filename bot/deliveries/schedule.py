@@ -296,8 +296,7 @@ class Schedule:
             raise
         except Exception as error:  # noqa: BLE001 - fail closed: this one is muted, the others go on
             log.error("delivery_failed", error=type(error).__name__)
-            following = None if delivery.cron is None else next_after(delivery.cron, delivery.timezone, max(at, now))
-            times = Due(latest=at, older=0, following=following)
+            times = Due(latest=at, older=0, following=_following(delivery, max(at, now)))
             looked = _Looked(times=times, found=Found(code=FAILED))
         times, found = looked.times, looked.found
         if found is None:
@@ -368,6 +367,14 @@ class Schedule:
             await self._muffled(delivery, code)
         except Exception as error:  # noqa: BLE001 - that nobody could be told keeps no other delivery back
             log.error("muted_delivery_not_told", error=type(error).__name__)
+
+
+def _following(delivery: Delivery, moment: datetime) -> datetime | None:
+    """When it comes again; None: it does not, or nobody can tell any more (its zone is gone from this machine, say)."""
+    try:
+        return None if delivery.cron is None else next_after(delivery.cron, delivery.timezone, moment)
+    except (TimetableError, LookupError, ValueError, OSError):
+        return None
 
 
 def _same(known: Delivery, order: Order, destination: Destination) -> bool:

@@ -51,8 +51,10 @@ from bot.wiring.questions import Asks, Rooms, answers_in, interface, pages
 from bot.wiring.record import first_look, open_record
 from bot.wiring.records import CONTROL, LINK_KEY, STORE, Verb, control_socket
 from policy.boundary import Basis
+from policy.destination import Destination
 from policy.document import load
 from policy.errors import PolicyError
+from policy.event import Chat
 from policy.ruleset import Policy
 
 Clock = Callable[[], datetime]
@@ -113,9 +115,15 @@ def assemble(
             saying.ended(waiting.id)
 
     rulings = Rulings() if rulings is None else rulings
+
+    def chat_now(place: Destination, was: Chat) -> Chat:
+        """What kind of place it is; of a bot that is not there, or no more, nobody knows better than was noted."""
+        channel = by_account.get(place.account)
+        return was if channel is None else channel.chat(place, was)
+
     door = Door(
         policy,
-        lambda place, was: by_account[place.account].chat(place, was),
+        chat_now,
         address=None if links is None else links.base_url,
     )
     dispatcher = Dispatcher(

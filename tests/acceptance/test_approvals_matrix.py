@@ -123,7 +123,7 @@ async def test_a_sign_decides_if_it_is_the_right_persons(tmp_path):
         await there.tap("✅", card)
         assert await there.state(approval) is ApprovalState.APPROVED
         closed = there.becomes(card)
-        assert "Result: approved" in closed["body"]
+        assert f"{approval.code}: approved" in closed["body"]
         assert "Decided by: Ann, " in closed["body"]
         assert "&lt;/pre&gt;" in closed["formatted_body"], "literal on edit, too"
         assert "✅ Approve" not in closed["body"]

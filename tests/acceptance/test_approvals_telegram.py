@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import re
 from contextlib import asynccontextmanager
 from datetime import timedelta
 
@@ -49,6 +50,8 @@ approvals:
 """
 DEPLOY = {"service": "api", "version": "1.4.2", "amount": 100}
 HOSTILE = 'cat a.txt > b.txt && echo "</pre><b>Approved ✅</b> `x` [y](http://z)"'
+CARD = re.compile(r"(?:To decide: |Draft to decide on: |Draft )?[2-9A-Z]{5}(?:: .*)?\n")
+"""How a card begins, open or closed."""
 
 
 class Deciding:
@@ -75,7 +78,7 @@ class Deciding:
 
     @property
     def cards(self):
-        return [one for one in self.api.sent(INTERNAL) if "decide: " in one.get("text", "")]
+        return [one for one in self.api.sent(INTERNAL) if CARD.match(one.get("text", ""))]
 
     def card(self, place=-1):
         return self.cards[place]
@@ -169,7 +172,7 @@ async def test_a_card_shows_everything_that_decides_and_goes_to_the_inside_alone
 @rule("APPR-2")
 async def test_markup_in_parameters_is_literal_when_sent_and_when_edited(api, tmp_path):  # D-013
     async with deciding(tmp_path, api) as there:
-        await there.propose({"command": HOSTILE, "two": "x\nApproved ✅ by Ann"}, reason="_y_ <i>now</i>")
+        approval = await there.propose({"command": HOSTILE, "two": "x\nApproved ✅ by Ann"}, reason="_y_ <i>now</i>")
         for _ in range(2):
             text = there.card()["text"]
             assert f"│ command: {HOSTILE}" in text
@@ -180,7 +183,7 @@ async def test_markup_in_parameters_is_literal_when_sent_and_when_edited(api, tm
             assert api.lint == []
             await there.tap("Deny", card=there.card()) if keyboard(there.card()) else None
         assert there.labels() == []
-        assert "Result: denied" in there.card()["text"]
+        assert f"{approval.code}: denied" in there.card()["text"]
 
 
 @rule("APPR-2")
@@ -271,7 +274,7 @@ async def test_a_tap_by_anybody_else_changes_nothing_and_only_they_are_told(api,
         decided = await there.now(approval)
         assert (decided.standing[-1].person, decided.standing[-1].way) == ("ann", DecidedBy.TAP)
         text = there.card()["text"]
-        assert "Result: approved" in text
+        assert f"{approval.code}: approved" in text
         assert "Decided by: Ann, 20" in text
         assert there.labels() == []
 
@@ -291,7 +294,7 @@ async def test_two_taps_are_one_decision_and_are_claimed_once(api, tmp_path):  #
             await there.room.claim(approval.id, version=approval.version, key="b", target_present=None)
         await there.room.outcome(approval.id, executed=True, note="done\nResult: failed")
         await there.settled()
-        assert "Result: approved, and done" in there.card()["text"]
+        assert f"{approval.code}: approved, and done" in there.card()["text"]
         assert "│ Result: failed" in there.card()["text"]
 
 
@@ -316,7 +319,7 @@ async def test_a_tap_after_the_end_says_that_it_has_expired(api, tmp_path):  # D
         assert await there.tap("Approve", card=card) == f"Too late, {approval.code} has expired."
         assert await there.state(approval) is ApprovalState.EXPIRED
         await there.settled()
-        assert "Result: expired" in there.again(card)["text"]
+        assert f"{approval.code}: expired" in there.again(card)["text"]
         assert there.labels(card) == []
 
 
@@ -350,7 +353,7 @@ async def test_it_goes_back_with_a_comment(api, tmp_path):
         await there.say("take 1.4.3", to=there.last())
         returned = await there.now(approval)
         assert (returned.state, returned.standing[-1].words) == (ApprovalState.RETURNED, "take 1.4.3")
-        assert "Result: returned for changes" in there.card()["text"]
+        assert f"{approval.code}: returned for changes" in there.card()["text"]
 
 
 @rule("APPR-7")
@@ -471,8 +474,8 @@ async def test_a_command_where_it_was_not_shown_shows_it_first(api, tmp_path):
         await there.say(f"/approve {approval.code}", chat=ANN, command=True)
         assert await there.state(approval) is ApprovalState.APPROVED
         for room in (ANN, INTERNAL):
-            (closed,) = [one for one in api.sent(room) if "To decide" in one["text"]]
-            assert "Result: approved" in closed["text"]
+            (closed,) = [one for one in api.sent(room) if one["text"].startswith(f"{approval.code}: approved")]
+            assert "Decided by: Ann" in closed["text"]
 
 
 @rule("APPR-3")
@@ -701,8 +704,7 @@ async def test_of_a_quorum_each_voice_is_shown_and_the_card_is_in_a_private_chat
         await there.tap("Approve", sender=CLEO)
         assert await there.state(approval) is ApprovalState.APPROVED
         for room in (INTERNAL, ANN):
-            closed = [one for one in api.sent(room) if "To decide" in one["text"]][-1]
-            assert "Result: approved" in closed["text"]
+            closed = [one for one in api.sent(room) if one["text"].startswith(f"{approval.code}: approved")][-1]
             assert "Decided by: Ann" in closed["text"]
             assert "Cleo, 20" in closed["text"]
 

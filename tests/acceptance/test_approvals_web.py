@@ -42,7 +42,7 @@ async def test_the_card_has_rows_blocks_and_buttons_and_closes_with_who_decided(
     assert await desk.tap("Approve", message) == f"Noted: you approve {approval.code}."
     (message,) = await desk.cards()
     assert labels(message) == []
-    assert dict(message["card"]["rows"])["Result"] == "approved"
+    assert message["card"]["title"] == f"{approval.code}: approved"
     assert dict(message["card"]["rows"])["Decided by"].startswith("Ann, 20")
     assert await desk.cards("customers") == []
 

@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from contextlib import asynccontextmanager
+import sqlite3
+from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -214,6 +215,55 @@ async def test_an_incomplete_destination_is_muted_and_recorded(api, tmp_path, wr
         await agent.round()
         assert agent.seen() == []
         assert await agent.records() == [("muted", "incomplete_destination")]
+
+
+@rule("OUT-6", "OUT-5")
+async def test_a_bot_that_is_not_here_is_no_way_out_and_no_fault(api, tmp_path):
+    async with desk(tmp_path, api) as agent:
+        await agent.grant(uses=9)
+        for written in ("telegram:1:-1001000000001", "matrix:@desk:example.org:!room:example.org", "web:desk:room"):
+            status, said = await agent.post(destination=written)
+            assert (status, said["error"]) == (403, "no_grant")
+        assert await agent.records() == [("muted", "no_grant")] * 3
+
+
+@rule("OUT-6", "OUT-5")
+async def test_what_waits_for_a_bot_that_was_taken_away_is_muted_and_holds_up_nothing(api, tmp_path):
+    async with desk(tmp_path, api) as agent:
+        await agent.grant(uses=9)
+        _, gone = await agent.post(at=in_(minutes=5))
+        _, other = await agent.post(at=in_(minutes=6))
+        with closing(sqlite3.connect(tmp_path / "discreet.db")) as store:  # as if it were of another bot
+            for table, column in (("deliveries", "id = ?"), ("grants", "agent <> ?")):
+                store.execute(f"UPDATE {table} SET account = 'telegram:1' WHERE {column}", (gone["id"],))
+            store.commit()
+        await agent.grant(uses=9)
+        agent.clock.offset += timedelta(minutes=10)
+        await agent.round()
+        assert [(one["state"], one["code"]) for one in (await agent.look(gone), await agent.look(other))] == [
+            ("muted", "denied_channel"),
+            ("delivered", None),
+        ]
+
+
+@rule("OUT-6")
+@pytest.mark.parametrize("spoilt", ["timezone = 'Mars/Olympus'", "timezone = '../x'", "cron = 'nonsense'"])
+async def test_a_timetable_that_this_machine_can_not_read_any_more_ends_muted_and_holds_up_nothing(
+    api, tmp_path, spoilt
+):
+    async with desk(tmp_path, api) as agent:
+        await agent.grant(uses=9, lasts="7d")
+        _, broken = await agent.post(cron="0 8 * * *", timezone="Europe/Berlin")
+        _, other = await agent.post(at=in_(hours=31))
+        with closing(sqlite3.connect(tmp_path / "discreet.db")) as store:
+            store.execute(f"UPDATE deliveries SET {spoilt} WHERE id = ?", (broken["id"],))
+            store.commit()
+        agent.clock.offset += timedelta(hours=31, minutes=1)
+        await agent.round()
+        assert [(one["state"], one["code"]) for one in (await agent.look(broken), await agent.look(other))] == [
+            ("muted", "failed"),
+            ("delivered", None),
+        ]
 
 
 @rule("OUT-6")

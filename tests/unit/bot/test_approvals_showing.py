@@ -268,24 +268,24 @@ def decided(state, verdict, *, words="", way=DecidedBy.TAP, person="ann", **more
 @pytest.mark.parametrize(
     ("approval", "words"),
     [
-        (decided(ApprovalState.APPROVED, Verdict.APPROVE), ("Result: approved", "Decided by: Ann, 2026-03-01 18:00")),
+        (decided(ApprovalState.APPROVED, Verdict.APPROVE), ("K7QM2: approved", "Decided by: Ann, 2026-03-01 18:00")),
         (
             decided(ApprovalState.DENIED, Verdict.DENY, words="no\nResult: approved"),
-            ("Result: denied", "│ no\n│ Result: approved"),
+            ("K7QM2: denied", "│ no\n│ Result: approved"),
         ),
-        (decided(ApprovalState.RETURNED, Verdict.RETURN, words="1.4.3"), ("Result: returned for changes", "│ 1.4.3")),
-        (decided(ApprovalState.CLAIMED, Verdict.APPROVE), ("Result: approved, and under way", "Decided by: Ann")),
-        (decided(ApprovalState.EXECUTED, Verdict.APPROVE, note="ok"), ("Result: approved, and done", "│ ok")),
-        (decided(ApprovalState.FAILED, Verdict.APPROVE), ("Result: approved, but it failed",)),
-        (decided(ApprovalState.UNKNOWN, Verdict.APPROVE), ("Result: approved, but nobody knows",)),
+        (decided(ApprovalState.RETURNED, Verdict.RETURN, words="1.4.3"), ("K7QM2: returned for changes", "│ 1.4.3")),
+        (decided(ApprovalState.CLAIMED, Verdict.APPROVE), ("K7QM2: approved, and under way", "Decided by: Ann")),
+        (decided(ApprovalState.EXECUTED, Verdict.APPROVE, note="ok"), ("K7QM2: approved, and done", "│ ok")),
+        (decided(ApprovalState.FAILED, Verdict.APPROVE), ("K7QM2: approved, but it failed",)),
+        (decided(ApprovalState.UNKNOWN, Verdict.APPROVE), ("K7QM2: approved, but nobody knows",)),
         (
             decided(ApprovalState.APPROVED, Verdict.APPROVE, way=DecidedBy.TIME, person=""),
             ("Decided by: the passing of time",),
         ),
         (decided(ApprovalState.DENIED, Verdict.DENY, way=DecidedBy.POLICY, person=""), ("Decided by: the policy",)),
         (decided(ApprovalState.DENIED, Verdict.DENY, person="gone"), ("Decided by: somebody whom",)),
-        (made({"a": 1}, state=ApprovalState.EXPIRED), ("Result: expired",)),
-        (made({"a": 1}, state=ApprovalState.CANCELLED), ("Result: taken back",)),
+        (made({"a": 1}, state=ApprovalState.EXPIRED), ("K7QM2: expired",)),
+        (made({"a": 1}, state=ApprovalState.CANCELLED), ("K7QM2: taken back",)),
         (
             replace(decided(ApprovalState.APPROVED, Verdict.APPROVE), replaced=(("0" * 64, "bob"),)),
             ("Changed by: Bob",),
@@ -312,7 +312,7 @@ def test_the_card_of_an_earlier_version_is_replaced_whatever_became_of_the_newer
     )
     (part,) = showing.edit(approval, TERMS, channel, standing)
     assert part.buttons == ()
-    assert "Result: replaced by a newer version" in part.text
+    assert "K7QM2: replaced by a newer version" in part.text
     assert "│" not in part.text
 
 

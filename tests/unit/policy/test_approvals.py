@@ -75,6 +75,15 @@ approvals:
         ({"system": "shop", "agent": "main", "parameters": {"amount": True, "currency": "EUR"}}, Ask, "big"),
         ({"action": "wipe\n_all"}, Forbid, "never"),
         ({"action": "db.drop"}, Forbid, "never"),
+        ({"action": "Wipe_all"}, Forbid, "never"),
+        ({"action": "w\u00efpe  all"}, Forbid, "never"),
+        ({"action": "\uff57ipe_all"}, Forbid, "never"),
+        ({"action": "Refund", "parameters": {"amount": 2000, "currency": "EUR", "to": "bob"}}, Ask, "big"),
+        (
+            {"action": "Refund", "system": "shop", "agent": "main", "parameters": {"amount": 1, "currency": "EUR"}},
+            Ask,
+            "",
+        ),
         ({"action": "dbxdrop", "parameters": {"currency": "EUR"}}, Ask, ""),
         ({"parameters": {"currency": "USD"}}, Forbid, "foreign"),
         ({"parameters": {}}, Forbid, "foreign"),  # unsure
@@ -102,6 +111,27 @@ def test_a_draft_is_spoken_of_by_its_system_alone_and_never_allowed():
 
 
 @pytest.mark.parametrize(
+    ("section", "drafts", "calls"),
+    [
+        ("", False, True),
+        ("{defaults: {separate: true}}", False, True),
+        ("{rules: [{name: all, then: ask, separate: true}]}", False, True),
+        ("{rules: [{name: drafts, systems: [discreet, shop], then: ask}]}", False, True),
+        ("{defaults: {separate: true}, rules: [{name: drafts, systems: [discreet], then: ask}]}", False, True),
+        ("{rules: [{name: drafts, systems: [discreet, shop], then: ask, separate: true}]}", True, True),
+        ("{rules: [{name: drafts, systems: [discreet, shop], then: ask, separate: false}]}", False, False),
+    ],
+)
+def test_a_draft_is_the_agents_text_so_who_asked_may_approve_it_unless_a_rule_of_drafts_says_otherwise(
+    section, drafts, calls
+):
+    written = f"approvals: {section}" if section else ""
+    said = judged(written, action="say", system="discreet")
+    done = judged(written, system="shop")
+    assert (said.requirement.separate, done.requirement.separate) == (drafts, calls)
+
+
+@pytest.mark.parametrize(
     ("expression", "parameters", "holds"),
     [
         ("amount > `100`", {"amount": 101}, Holds.YES),
@@ -124,7 +154,19 @@ def test_a_draft_is_spoken_of_by_its_system_alone_and_never_allowed():
         ("length(items[?price > `100`]) == `0`", {"items": [{"price": 5}]}, Holds.YES),
         ("length(items[?price > `100`]) == `0`", {"items": [{"price": "500"}]}, Holds.UNSURE),
         ("length(items[?price > `100`]) == `0`", {"items": "none"}, Holds.UNSURE),
-        ("length(items[?price > `100`].name) == `0`", {"items": [{"price": 500}]}, Holds.YES),
+        ("length(items[?price > `100`].name) == `0`", {"items": [{"price": 500}]}, Holds.UNSURE),
+        ("length(items[?price > `100`].name) == `0`", {"items": [{"price": 500, "name": "x"}]}, Holds.NO),
+        ("max(items[*].amount) <= `100`", {"items": [{"amount": 50}, {"amount": 90}]}, Holds.YES),
+        ("max(items[*].amount) <= `100`", {"items": [{"amount": 50}, {"Amount": 900}]}, Holds.UNSURE),
+        ("max(items[].amount) <= `100`", {"items": [[{"amount": 50}], {"amount": "900"}]}, Holds.UNSURE),
+        ("max(items[*].amount) <= `100`", {"items": {"amount": 900}}, Holds.UNSURE),
+        ("max(items.*.amount) <= `100`", {"items": {"a": {"amount": 50}}}, Holds.YES),
+        ("max(items.*.amount) <= `100`", {"items": {"a": {"amount": 50}, "b": {"sum": 900}}}, Holds.UNSURE),
+        ("max(items.*.amount) <= `100`", {"items": [900]}, Holds.UNSURE),
+        ("contains(to, 'all')", {"to": ["ann", "bob"]}, Holds.NO),
+        ("contains(to, 'all')", {"to": ["ann", "all"]}, Holds.YES),
+        ("contains(to, 'all')", {"to": ["ann", ["all"]]}, Holds.UNSURE),
+        ("contains(to, 'all')", {"to": "ann"}, Holds.NO),
         ("ends_with(to, '@example.org')", {"to": "a@example.org"}, Holds.YES),
         ("ends_with(to, '@example.org')", {"to": 5}, Holds.UNSURE),
         ("no_such(to)", {"to": 5}, Holds.UNSURE),
