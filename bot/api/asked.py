@@ -20,14 +20,15 @@ _STATUS: Final[Mapping[str, int]] = {
     "key_used": 409,
     "withheld": 403,
     "no_questions": 403,
+    "no_place": 403,
 }
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
-    """A question, and the request to which it belongs."""
+    """A question, and the request to which it belongs; None: to none, and operators are asked."""
 
-    request: str = field(repr=False)
+    request: str | None = field(repr=False)
     asking: Asking
 
 
@@ -42,13 +43,14 @@ def read_asked(body: bytes, *, header_key: str | None) -> Asked:
         RefusedError: it can't be taken; every field that is wrong is named.
     """
     reading = Reading(read_object(body), _FIELDS)
-    reading.required("question", "schema", "request")
+    reading.required("question", "schema")
+    given = reading.document.get("request") is not None
     asked = Asked(
-        request=reading.text("request", longest=MAX_KEY),
+        request=reading.text("request", longest=MAX_KEY) if given else None,
         asking=Asking(
             text=reading.text("question"),
             schema=reading.object("schema", "a JSON Schema, which is an object"),
-            who=_who(reading),
+            who=_who(reading, otherwise=Answerer.ASKER if given else Answerer.OPERATORS),
             ttl_s=reading.whole("ttl_s", 3600),
             important=reading.flag("important", otherwise=False),
             key=reading.key(header_key),
@@ -91,10 +93,10 @@ def question_document(question: Question, conclusion: Conclusion) -> dict[str, A
     }
 
 
-def _who(reading: Reading) -> Who:
+def _who(reading: Reading, *, otherwise: Answerer) -> Who:
     written = reading.document.get("who")
     if written is None:
-        return Who()
+        return Who(kind=otherwise)
     if not isinstance(written, dict):
         reading.wrong("/who", "wrong_type", "an object such as {kind: operators}")
         return Who()
@@ -112,4 +114,4 @@ def _who(reading: Reading) -> Who:
         people = []
     elif found is not None and (found is Answerer.PEOPLE) is not bool(people):
         reading.wrong("/who/people", "who", "people are named with kind people, and with it alone")
-    return Who(kind=found or Answerer.ASKER, people=frozenset(people))
+    return Who(kind=found or otherwise, people=frozenset(people))

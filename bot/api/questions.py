@@ -6,7 +6,8 @@
     DELETE /v1/questions/{id}            takes it back
 
 Each agent has its key and sees its own questions alone: those of others are as unknown as any. A question goes where
-the request was made on which the agent works; without such a request it goes nowhere (OUT-6).
+the request was made on which the agent works; one that belongs to no request is for operators, and is shown to them
+where approvals are (OUT-6, OUT-8).
 
 INVARIANT: no body, key or answer is logged, and no error quotes one.
 """
@@ -36,8 +37,8 @@ _UNKNOWN: Final = (404, "unknown", "there is no such question of yours")
 class AsksFor(Protocol):
     """Asks where a request was made (see :class:`bot.runtime.worker.Worker`)."""
 
-    async def ask_for(self, request_id: str, agent: str, asking: Asking) -> Question:
-        """Ask for an agent that is working on a request.
+    async def ask_for(self, request_id: str | None, agent: str, asking: Asking) -> Question:
+        """Ask for an agent that is working on a request; None: for one that works on none, and asks operators.
 
         Raises:
             AskError: it works on no such request, or the question can't be asked.

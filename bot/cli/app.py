@@ -99,6 +99,13 @@ UserOption = Annotated[
     typer.Option("--user", "-u", help="User id of the account; may be left out where one is configured."),
 ]
 DEFAULT_CONFIG = Path("config.yaml")
+UrlOption = Annotated[
+    str, typer.Option("--url", help="Address of the gateway's interface for agents.", envvar="DISCREET_URL")
+]
+DEFAULT_URL = "http://127.0.0.1:8090"
+KeyFileOption = Annotated[
+    Path | None, typer.Option("--key-file", help="A file that holds the agent's key; left out: DISCREET_KEY.")
+]
 
 
 class ExportFormat(StrEnum):
@@ -208,6 +215,26 @@ def channels(
     from bot.cli.overview import overview
 
     overview(config, as_json=as_json)
+
+
+@app.command(
+    "mcp",
+    short_help="Give agents tools that reach people (MCP).",
+    epilog="\b\nExamples:\n  DISCREET_KEY=... discreet mcp\n  discreet mcp --key-file main.key --url http://127.0.0.1:8090\n\n"
+    "\b\nIn the configuration of an MCP client:\n"
+    '  {"mcpServers": {"people": {"command": "discreet", "args": ["mcp"], "env": {"DISCREET_KEY": "..."}}}}\n\n'
+    "A client that speaks streamable HTTP needs no process: the same tools are at /mcp of the gateway's interface, "
+    "with the same key as a bearer token.",
+)
+def mcp(url: UrlOption = DEFAULT_URL, key_file: KeyFileOption = None) -> None:
+    """Serve tools on standard input and output: ask people, ask for approvals, hand over, tell results.
+
+    An MCP client starts this. It talks to the interface of a running gateway (api: in its configuration) with the key
+    of an agent, which stands in DISCREET_KEY or in a file.
+    """
+    from bot.cli.mcp import serve_tools
+
+    serve_tools(url=url, key_file=key_file)
 
 
 @app.command(epilog="Example: discreet version")

@@ -36,6 +36,7 @@ from bot.runtime.clearing import Clearing
 from bot.runtime.controls import Controls
 from bot.runtime.desk import RequestDesk
 from bot.runtime.endings import Endings, Said
+from bot.runtime.inside import Inside
 from bot.runtime.lanes import Lanes
 from bot.runtime.reports import Reports
 from bot.runtime.rulings import Rulings
@@ -122,6 +123,7 @@ class Worker:
         self._lanes: Lanes[Work] = Lanes("work", self._run)
         self._questions = questions
         self._approvals = approvals
+        self._inside = Inside(questions, policy=policy, channels=channels, door=door)
         self._clearing = Clearing(door, channels)
         self._endings = Endings(
             policy=policy,
@@ -181,12 +183,19 @@ class Worker:
         for row in rows:
             await self._inbox.finish(row, [], outcome="withdrawn", now=self._clock())
 
-    async def ask_for(self, request_id: str, agent: str, asking: Asking) -> Question:
-        """Ask for an agent that is working on a request and speaks to us from outside.
+    async def ask_for(self, request_id: str | None, agent: str, asking: Asking) -> Question:
+        """Ask for an agent that speaks to us from outside: where the request was made on which it works.
+
+        Args:
+            request_id: of the request; None: it works on none, and asks operators on the inside.
+            agent: its name.
+            asking: what it wants to know.
 
         Raises:
             AskError: it works on no such request, or the question can't be asked.
         """
+        if request_id is None:
+            return await self._inside.put(asking, agent=agent)
         desk = self._desk(request_id, agent)
         if desk is None:
             raise AskError("no_request", "this agent is not working on such a request")

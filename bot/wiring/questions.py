@@ -79,20 +79,30 @@ def interface(config: Config) -> list[Asks]:
         from bot.api.questions import QuestionsApi
         from bot.api.site import Callers, serve
         from bot.wiring.clock import utc_now
+        from bot.wiring.mcp import mcp_site
 
         settings = config.api
+        mcp = mcp_site()
         parts = (
             QuestionsApi(rooms.worker, rooms.questions, clock=utc_now),
             ApprovalsApi(rooms.worker, rooms.approvals, clock=utc_now),
             DeliveriesApi(rooms.schedule),
             GrantsApi(rooms.grants, Callers(settings.dispatchers, others=settings.keys), clock=utc_now),
+            mcp,
         )
-        return lambda: serve(
-            parts,
-            host=settings.listen.host,
-            port=settings.listen.port,
-            keys=settings.keys,
-            others=settings.dispatchers,
-        )
+
+        async def run() -> None:
+            try:
+                await serve(
+                    parts,
+                    host=settings.listen.host,
+                    port=settings.listen.port,
+                    keys=settings.keys,
+                    others=settings.dispatchers,
+                )
+            finally:
+                await mcp.close()
+
+        return run
 
     return [serving]
