@@ -52,12 +52,12 @@ class McpDesk(Deciding):
         super().__init__(api, gateway)
         self.url, self.agent, self.clock = url, agent, clock
 
-    async def approval(self, code: str | None = None) -> Any:
-        """The one approval that is pending, once its card is shown."""
+    async def approval(self) -> Any:
+        """The latest approval that waits for people, once its card is shown."""
         async with asyncio.timeout(15):
-            while not (found := [one for one in await self.room.pending() if code in (None, one.code)]):
+            while not (found := [one for one in await self.room.pending() if one.state.undecided]):
                 await asyncio.sleep(0.01)  # bounded above
-            while not self.cards:
+            while not any(found[-1].code in one["text"] for one in self.cards):
                 await asyncio.sleep(0.01)  # bounded above
         await self.sent()
         return found[-1]

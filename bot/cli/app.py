@@ -237,6 +237,66 @@ def mcp(url: UrlOption = DEFAULT_URL, key_file: KeyFileOption = None) -> None:
     serve_tools(url=url, key_file=key_file)
 
 
+@app.command(
+    "mcp-proxy",
+    short_help="Hold an MCP server's tool calls until people agree.",
+    epilog="\b\nExamples:\n  DISCREET_KEY=... discreet mcp-proxy --name files -- npx some-mcp-server /srv/files\n"
+    "  discreet mcp-proxy --name shop --key-file main.key --server-url https://shop.example.org/mcp \\\n"
+    "    --header 'Authorization: Bearer ${SHOP_TOKEN}'\n\n"
+    "\b\nIn the configuration of an MCP client, in place of the server itself:\n"
+    '  {"mcpServers": {"files": {"command": "discreet", "env": {"DISCREET_KEY": "..."},\n'
+    '    "args": ["mcp-proxy", "--name", "files", "--", "npx", "some-mcp-server", "/srv/files"]}}}\n\n'
+    "\b\nThe policy says which calls need nobody, which need an approval, and which are forbidden:\n"
+    "  approvals:\n"
+    "    rules:\n"
+    '      - {name: reading, systems: [files], tools: ["read_*"], then: allow}\n'
+    "      - {name: writing, systems: [files], then: ask}",
+)
+def mcp_proxy(
+    name: Annotated[str, typer.Option("--name", help="Name of the server, as the policy has it under systems.")],
+    command: Annotated[
+        list[str] | None, typer.Argument(metavar="[-- COMMAND...]", help="The server's command, after --.")
+    ] = None,
+    server_url: Annotated[
+        str | None, typer.Option("--server-url", help="Address of a server of streamable HTTP, in place of a command.")
+    ] = None,
+    header: Annotated[
+        list[str] | None,
+        typer.Option("--header", help="Sent to that address; ${NAME} stands for the environment. Can be repeated."),
+    ] = None,
+    wait: Annotated[
+        float, typer.Option(min=0, max=86_400, help="Seconds after which the client hears that nobody has decided yet.")
+    ] = 50.0,
+    ask_people: Annotated[
+        bool, typer.Option("--ask-people", help="What the server asks its user (elicitation) is asked of operators.")
+    ] = False,
+    person: Annotated[
+        list[str] | None, typer.Option("--person", help="Id of an operator who is asked. Can be repeated.")
+    ] = None,
+    url: UrlOption = DEFAULT_URL,
+    key_file: KeyFileOption = None,
+) -> None:
+    """Stand between an MCP client and a server: each call of a tool runs only when the gateway's policy lets it.
+
+    Everything else passes. A call that needs people waits for them; what runs is what they approved, once, also where
+    they have changed it, and the client is told. When it is denied, or nobody decides in time, the client reads that,
+    too. After a wait the client makes the same call again, and goes on waiting.
+    """
+    from bot.cli.mcp import hold_calls
+
+    hold_calls(
+        name=name,
+        command=command or (),
+        server_url=server_url,
+        headers=header or (),
+        url=url,
+        key_file=key_file,
+        wait_s=wait,
+        ask_people=ask_people,
+        people=person or (),
+    )
+
+
 @app.command(epilog="Example: discreet version")
 def version() -> None:
     """Show the version."""
