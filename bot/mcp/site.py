@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 log = get_logger(__name__)
 
 PATH: Final = "/mcp"
-MAX_BODY: Final = 256 << 10  # bytes
+READ_WITHIN_S: Final = 10.0
 AT_ONCE: Final = 64
 """Calls of one agent side by side."""
 _LOOK_EVERY_S: Final = 1.0
@@ -59,9 +59,7 @@ class McpSite:
 
     def add_to(self, router: web.UrlDispatcher, callers: Gate) -> None:
         """See :class:`bot.api.site.ApiPart`."""
-        handler = callers.only(self._handle)
-        for method in ("POST", "GET", "DELETE"):
-            router.add_route(method, PATH, handler)
+        router.add_post(PATH, callers.only(self._handle))
 
     async def _handle(self, request: web.Request, agent: str) -> web.StreamResponse:
         if self._waiting.get(agent, 0) >= AT_ONCE:
@@ -72,8 +70,13 @@ class McpSite:
             )
         self._waiting[agent] = self._waiting.get(agent, 0) + 1
         try:
+            try:
+                async with asyncio.timeout(READ_WITHIN_S):
+                    body = await request.read()
+            except TimeoutError:
+                return web.json_response({"error": "malformed", "message": "the body did not come"}, status=400)
             manager = await self._started()
-            carried = _Carried(request)
+            carried = _Carried(request, body)
             await manager.handle_request(carried.scope, carried.receive, carried.send)
             return await carried.response()
         finally:
@@ -107,7 +110,7 @@ class McpSite:
         async with aiohttp.ClientSession() as http:
             self._http = http
             server = build(self._tools_of, version=self._version)
-            manager = StreamableHTTPSessionManager(app=server, stateless=True, max_request_body_size=MAX_BODY)
+            manager = StreamableHTTPSessionManager(app=server, stateless=True)
             async with manager.run():
                 self._manager = manager
                 yield
@@ -129,8 +132,9 @@ class McpSite:
 class _Carried:
     """One call, carried over to ASGI and back."""
 
-    def __init__(self, request: web.Request) -> None:
+    def __init__(self, request: web.Request, body: bytes) -> None:
         self._request = request
+        self._body = body
         self._given = False
         self._answer: web.StreamResponse | None = None
         self._status = 500
@@ -158,7 +162,7 @@ class _Carried:
         """The body, once; then nothing until the client has gone."""
         if not self._given:
             self._given = True
-            return {"type": "http.request", "body": await self._request.read(), "more_body": False}
+            return {"type": "http.request", "body": self._body, "more_body": False}
         while (transport := self._request.transport) is not None and not transport.is_closing():  # noqa: ASYNC110
             await asyncio.sleep(_LOOK_EVERY_S)  # aiohttp tells of a client that has gone in no other way
         return {"type": "http.disconnect"}

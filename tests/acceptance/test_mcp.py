@@ -1,13 +1,16 @@
 """The MCP server as clients of the official SDK meet it, over HTTP and as a process (AGENT-2)."""
 
 import asyncio
+import json
 from contextlib import asynccontextmanager
 
+import aiohttp
 import pytest
 
+from bot.api.answering import RefusedError, json_answer
 from bot.model.approval import ApprovalState
 from tests.harness import BOB, GROUP, INTERNAL
-from tests.mcp_desk import OTHER_KEY, http_client, mcp_desk, said, stdio_client
+from tests.mcp_desk import KEY, OTHER_KEY, http_client, mcp_desk, said, stdio_client
 
 rule = pytest.mark.rule
 TOOLS = {
@@ -199,3 +202,58 @@ async def test_what_was_asked_can_be_taken_back(api, tmp_path):
         asked = said(await client.call_tool("ask_human", {"question": "Really?", "wait_s": 0}))
         assert said(await client.call_tool("take_back", {"id": asked["id"]}))["status"] == "cancelled"
         assert said(await client.call_tool("get_answer", {"id": asked["id"]}))["status"] == "cancelled"
+
+
+class Commands:
+    """A gateway that has commands."""
+
+    def add_to(self, router, callers):
+        router.add_get("/v1/commands", callers.only(self.listed), allow_head=False)
+        router.add_post("/v1/commands/{name}", callers.only(self.run))
+
+    async def listed(self, request, _agent):
+        if request.query.get("request") != "r1":
+            raise RefusedError(403, "no_request", "you are not working on this request")
+        return json_answer({"commands": [{"name": "close", "takes_text": False}]})
+
+    async def run(self, request, _agent):
+        return json_answer({"command": request.match_info["name"], "given": await request.json()})
+
+
+@rule("AGENT-2")
+async def test_commands_appear_where_the_gateway_has_them(api, tmp_path):
+    async with mcp_desk(tmp_path, api, further=[Commands()]) as desk, http_client(desk) as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS | {"list_commands", "run_command"}
+        listed = said(await client.call_tool("list_commands", {"request": "r1"}))
+        assert listed["commands"][0]["name"] == "close"
+        ran = said(await client.call_tool("run_command", {"request": "r1", "name": "close", "object": "o/1"}))
+        assert ran == {"command": "close", "given": {"request": "r1", "object": "o/1"}}
+        assert said(await client.call_tool("list_commands", {"request": "r2"}))["error"] == "no_request"
+
+
+@rule("AGENT-2", "AGENT-5")
+async def test_only_agents_with_a_key_come_in_and_nothing_too_large_or_out_of_shape_does_harm(api, tmp_path):
+    headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+    keyed = {**headers, "Authorization": f"Bearer {KEY}"}
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    async with mcp_desk(tmp_path, api) as desk, aiohttp.ClientSession() as http:
+
+        async def post(body, sent):
+            async with http.post(f"{desk.url}/mcp", data=body, headers=sent) as answer:
+                return answer.status, await answer.text()
+
+        assert (await post(json.dumps(ping), headers))[0] == 401
+        assert (await post(json.dumps(ping), {**headers, "Authorization": "Bearer wrong"}))[0] == 401
+        status, answer = await post(json.dumps(ping), keyed)
+        assert status == 200
+        assert '"result":{}' in answer
+        assert (await post(b" " * 100_000, keyed))[0] == 413
+        for body in (b"", b"[]", b"{}", b"nonsense", json.dumps([ping]).encode(), b"[" * 5_000, b'{"a":1e999}'):
+            status, answer = await post(body, keyed)
+            assert 400 <= status < 500, (body[:20], status)
+            assert "Traceback" not in answer
+        async with http.get(f"{desk.url}/mcp", headers=keyed) as answer:
+            assert answer.status == 405
+        assert (await post(json.dumps(ping), keyed))[0] == 200
+        async with http_client(desk) as client:
+            assert await client.list_tools()

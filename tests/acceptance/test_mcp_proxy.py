@@ -3,17 +3,24 @@
 import asyncio
 import json
 import sys
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import aiohttp
 import pytest
 from mcp import Client, MCPError
+from mcp.shared.memory import create_client_server_memory_streams
 
+from bot.config.secret import Secret
+from bot.mcp.eliciting import Eliciting
+from bot.mcp.gateway import Gateway
+from bot.mcp.holding import Holding
+from bot.mcp.relay import Peer, Relay
 from bot.model.approval import Action, ApprovalState
 from tests.harness import ANN
-from tests.mcp_desk import ROOT, McpDesk, mcp_desk, stdio_client
+from tests.mcp_desk import KEY, ROOT, McpDesk, mcp_desk, stdio_client
 from tests.servers.mcp_shop import shop
 
 rule = pytest.mark.rule
@@ -56,13 +63,45 @@ def command(tmp_path: Path, *options: str) -> list[str]:
 
 
 @asynccontextmanager
-async def shopping(tmp_path, api, *options, desk=None, **more):
-    if desk is None:
-        async with mcp_desk(tmp_path, api) as made, shopping(tmp_path, api, *options, desk=made, **more) as there:
-            yield there
-        return
-    async with stdio_client(desk, *command(tmp_path, *options), **more) as client:
+async def processes(tmp_path, desk, **more):
+    """The proxy and the server as processes of their own."""
+    async with stdio_client(desk, *command(tmp_path), **more) as client:
         yield Shop(desk, client, tmp_path / "ledger")
+
+
+@asynccontextmanager
+async def shopping(tmp_path, api, *, desk=None, wait_s=50.0, people=None, key=KEY, **more):
+    """The proxy and the server in this process, with nothing but their pipes replaced."""
+    async with AsyncExitStack() as stack:
+        desk = await stack.enter_async_context(mcp_desk(tmp_path, api)) if desk is None else desk
+        near, here = await stack.enter_async_context(create_client_server_memory_streams())
+        there, far = await stack.enter_async_context(create_client_server_memory_streams())
+        server = shop(tmp_path / "ledger")._lowlevel_server
+        serving = asyncio.create_task(server.run(*far, server.create_initialization_options()))
+        http = await stack.enter_async_context(aiohttp.ClientSession())
+        gateway = Gateway(http, url=desk.url, key=Secret(key))
+        relay = Relay(
+            client=Peer(incoming=here[0], outgoing=here[1]),
+            server=Peer(incoming=there[0], outgoing=there[1]),
+            holding=Holding(gateway, system="shop", wait_s=wait_s),
+            eliciting=None if people is None else Eliciting(gateway, system="shop", people=people),
+            stamps=None,
+        )
+        relaying = asyncio.create_task(relay.run())
+        try:
+            async with Client(_pipes(near), **more) as client:
+                yield Shop(desk, client, tmp_path / "ledger")
+        finally:
+            await near[1].aclose()
+            async with asyncio.timeout(20):
+                await relaying
+            serving.cancel()
+            await asyncio.gather(serving, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _pipes(streams):
+    yield streams
 
 
 def text(result: Any) -> str:
@@ -76,7 +115,7 @@ def about(result: Any) -> Any:
 @rule("APPR-10", "APPR-1")
 @pytest.mark.parametrize("mode", ERAS)
 async def test_everything_passes_and_a_call_runs_when_the_policy_or_a_person_lets_it(api, tmp_path, mode):
-    async with shopping(tmp_path, api, mode=mode) as there:
+    async with mcp_desk(tmp_path, api) as desk, processes(tmp_path, desk, mode=mode) as there:
         assert "refund" in {tool.name for tool in (await there.client.list_tools()).tools}
         assert (await there.client.read_resource("shop://hours")).contents[0].text == "9 to 18"
         assert "Greet Ann" in str(await there.client.get_prompt("greet", {"name": "Ann"}))
@@ -98,7 +137,8 @@ async def test_everything_passes_and_a_call_runs_when_the_policy_or_a_person_let
         result = await call
         assert (text(result), result.is_error) == ("refunded 120", False)
         assert about(result)["changed"] is False
-        assert heard == ["waiting for people to decide", "paying"]
+        assert heard[0] == "waiting for people to decide"
+        assert heard[-1] == "paying"
         assert there.done[1:] == [{"refund": 17, "amount": 120}]
         assert await there.desk.state(approval) is ApprovalState.EXECUTED
 
@@ -144,7 +184,7 @@ async def test_what_people_have_changed_is_what_runs_and_the_client_is_told(api,
 
 @rule("APPR-10", "APPR-5")
 async def test_who_waits_too_long_comes_again_with_the_same_call_and_it_runs_once(api, tmp_path):
-    async with shopping(tmp_path, api, "--wait", "0") as there:
+    async with shopping(tmp_path, api, wait_s=0) as there:
         arguments = {"order": 17, "amount": 120}
         first = await there.client.call_tool("refund", arguments)
         assert (first.is_error, about(first)["status"]) == (True, "pending")
@@ -165,7 +205,7 @@ async def test_who_waits_too_long_comes_again_with_the_same_call_and_it_runs_onc
 @rule("APPR-10", "APPR-6")
 async def test_a_server_that_dies_while_it_runs_leaves_unknown_and_no_repeat(api, tmp_path):
     async with mcp_desk(tmp_path, api) as desk:
-        async with shopping(tmp_path, api, desk=desk) as there:
+        async with processes(tmp_path, desk) as there:
             call = there.call("die", order=17)
             approval = await there.decided()
             result = await call
@@ -312,10 +352,10 @@ async def test_a_server_over_http_is_held_as_well(api, tmp_path, mode):
 
 
 @rule("APPR-10")
-async def test_without_a_gateway_nothing_runs_and_the_client_is_told(api, tmp_path, monkeypatch):
+async def test_without_a_key_that_holds_nothing_runs_and_the_client_is_told(api, tmp_path):
     async with mcp_desk(tmp_path, api) as desk:
-        async with stdio_client(desk, *command(tmp_path), key="SYNTHETIC-key-of-nobody-at-all") as client:
-            refused = await client.call_tool("read_order", {"order": 1})
+        async with shopping(tmp_path, api, desk=desk, key="SYNTHETIC-key-of-nobody-at-all") as there:
+            refused = await there.client.call_tool("read_order", {"order": 1})
             assert refused.is_error
             assert "unauthorized" in text(refused)
         assert not (tmp_path / "ledger").exists()
@@ -328,7 +368,7 @@ async def test_without_a_gateway_nothing_runs_and_the_client_is_told(api, tmp_pa
 @pytest.mark.parametrize("mode", ERAS)
 @pytest.mark.parametrize("action", ["accept", "decline", "cancel"])
 async def test_what_a_server_asks_its_user_is_asked_of_people_and_goes_back(api, tmp_path, mode, action):
-    async with shopping(tmp_path, api, "--ask-people", "--person", "ann", mode=mode) as there:
+    async with shopping(tmp_path, api, people=["ann"], mode=mode) as there:
         call = there.call("pack", order=17)
         approval = await there.decided()
         asked = await there.desk.message("Answer it?")
