@@ -23,6 +23,15 @@ PATIENCE_S: Final = 60.0
 _PAUSE_S: Final = 0.5
 
 
+Http = aiohttp.ClientSession
+"""Calls the gateway, and nobody else; made by :func:`connection`."""
+
+
+def connection() -> Http:
+    """What calls of a gateway go through; to be closed."""
+    return aiohttp.ClientSession()
+
+
 class GatewayError(DiscreetError):
     """The gateway has refused something, or can't be reached.
 
@@ -45,7 +54,7 @@ class GatewayError(DiscreetError):
 class Gateway:
     """Calls the interface with one key."""
 
-    def __init__(self, http: aiohttp.ClientSession, *, url: str, key: Secret) -> None:
+    def __init__(self, http: Http, *, url: str, key: Secret) -> None:
         """Args: http: open as long as this is used. url: of the interface, without ``/v1``. key: of the agent."""
         self._http = http
         self._url = url.rstrip("/")

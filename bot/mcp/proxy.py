@@ -4,11 +4,9 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-import aiohttp
-
 from bot.config.secret import Secret
 from bot.mcp.eliciting import Eliciting
-from bot.mcp.gateway import Gateway
+from bot.mcp.gateway import Gateway, connection
 from bot.mcp.holding import Holding
 from bot.mcp.relay import Peer, Relay
 from bot.mcp.stamping import Stamps
@@ -47,7 +45,7 @@ async def run_proxy(
         ask_people: what the server asks its user is asked of people.
         people: of whom; none: of operators.
     """
-    async with aiohttp.ClientSession() as http, _server(behind) as server, client_here() as client:
+    async with connection() as http, _server(behind) as server, client_here() as client:
         gateway = Gateway(http, url=url, key=key)
         relay = Relay(
             client=client,

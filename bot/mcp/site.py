@@ -10,11 +10,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Mutable
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-import aiohttp
 from aiohttp import web
 
 from bot.config.secret import Secret
-from bot.mcp.gateway import Gateway
+from bot.mcp.gateway import Gateway, Http, connection
 from bot.mcp.tools import Tools
 from bot.observability.log import get_logger
 
@@ -53,7 +52,7 @@ class McpSite:
         self._manager: StreamableHTTPSessionManager | None = None
         self._starting = asyncio.Lock()
         self._ready = asyncio.Event()
-        self._http: aiohttp.ClientSession | None = None
+        self._http: Http | None = None
         self._waiting: dict[str, int] = {}
         self._running: asyncio.Task[None] | None = None
 
@@ -107,7 +106,7 @@ class McpSite:
 
         from bot.mcp.server import build
 
-        async with aiohttp.ClientSession() as http:
+        async with connection() as http:
             self._http = http
             server = build(self._tools_of, version=self._version)
             manager = StreamableHTTPSessionManager(app=server, stateless=True)

@@ -1,9 +1,7 @@
 """The MCP server on standard input and output: a thin client of a gateway that runs elsewhere on this machine."""
 
-import aiohttp
-
 from bot.config.secret import Secret
-from bot.mcp.gateway import Gateway
+from bot.mcp.gateway import Gateway, connection
 from bot.mcp.server import build
 from bot.mcp.tools import Tools
 
@@ -18,7 +16,7 @@ async def serve_stdio(*, url: str, key: Secret, version: str) -> None:
     """
     from mcp.server.stdio import stdio_server
 
-    async with aiohttp.ClientSession() as http:
+    async with connection() as http:
         tools = Tools(Gateway(http, url=url, key=key))
         server = build(lambda _: tools, version=version)
         async with stdio_server() as (incoming, outgoing):

@@ -72,8 +72,15 @@ def test_every_field_that_is_wrong_is_named():
     with pytest.raises(RefusedError) as caught:
         read_asked(b'{"schema": 1, "who": {"kind": [], "people": [1]}, "x": 2}', header_key="\n")
     assert {path for path, _, _ in caught.value.problems} == {
-        *("/x", "/question", "/request", "/schema", "/who/kind", "/who/people", "/key"),
+        *("/x", "/question", "/schema", "/who/kind", "/who/people", "/key"),
     }
+
+
+def test_without_a_request_operators_are_asked_unless_somebody_else_is_named():
+    asked = read_asked(json.dumps({"question": "x?", "schema": SCHEMA}).encode(), header_key=None)
+    assert (asked.request, asked.asking.who) == (None, Who(kind=Answerer.OPERATORS))
+    asked = read_asked(json.dumps({"question": "x?", "schema": SCHEMA, "request": "r"}).encode(), header_key=None)
+    assert (asked.request, asked.asking.who) == ("r", Who(kind=Answerer.ASKER))
 
 
 anything = st.recursive(
@@ -90,7 +97,7 @@ def test_any_object_is_a_question_or_refused(document):
         asked = read_asked(json.dumps(document).encode(), header_key=None)
     except RefusedError:
         return
-    assert (asked.asking.text, asked.request) == (document["question"], document["request"])
+    assert (asked.asking.text, asked.request) == (document["question"], document.get("request"))
 
 
 @given(st.binary())
