@@ -78,10 +78,8 @@ def kept_meta(written: object, *, elicitation: bool) -> dict[str, Any]:
     return _with_capability(kept) if elicitation else kept
 
 
-def with_elicitation(method: str, params: dict[str, Any] | None) -> dict[str, Any] | None:
+def with_elicitation(method: str, params: dict[str, Any]) -> dict[str, Any]:
     """People answer what the server asks, whether the client could or not; so the server is told that it may ask."""
-    if params is None:
-        return None
     if method == "initialize":
         capabilities = params.get("capabilities")
         known = capabilities if isinstance(capabilities, dict) else {}

@@ -4,20 +4,20 @@
                              |__ no, and the protocol knows it --> server          |__ not --> the client reads why
     server --elicitation--> client, or people (:mod:`bot.mcp.eliciting`)
 
-INVARIANT: a call of a tool reaches the server in one way alone, :meth:`Relay._run`, with a leave that was claimed for
-it. What goes there is written anew from what was approved, field by field; nothing else of the client's message goes
-along. Requests that the protocol does not know don't pass, so that a call has no other name to go by.
+Requests that the protocol does not know don't pass, so that a call has no other name to go by. Calls go their own way
+(:mod:`bot.mcp.calling`).
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from bot.mcp.calling import AT_ONCE, CALL, ELICIT, Calls, Id, LostError, Open
 from bot.mcp.eliciting import ElicitationError, Eliciting
-from bot.mcp.holding import Call, Held, Holding, Leave
-from bot.mcp.messages import BROKEN, UNKNOWN, held_answer, kept_meta, marked, outcome_of, with_elicitation
+from bot.mcp.holding import Holding
+from bot.mcp.messages import with_elicitation
 from bot.mcp.stamping import Stamps
 from bot.observability.log import get_logger
 
@@ -27,14 +27,6 @@ if TYPE_CHECKING:
 
 log = get_logger(__name__)
 
-CALL: Final = "tools/call"
-ELICIT: Final = "elicitation/create"
-ROUNDS: Final = 10
-"""How often one call may ask people before it gives up."""
-AT_ONCE: Final = 64
-"""Calls of tools side by side."""
-RUNNING_S: Final = 1.0
-"""How long a call that runs may go on when the client has gone; clients end what they have started soon."""
 ENDING_S: Final = 10.0
 """How long outcomes may still be told."""
 _GONE: Final = -32000
@@ -56,7 +48,6 @@ _METHODS: Final = frozenset(
         "tools/list",
     }
 )
-Id = str | int
 
 
 class Incoming(Protocol):
@@ -87,36 +78,6 @@ class Peer:
     outgoing: Outgoing
 
 
-class LostError(Exception):
-    """The server has gone, or has never answered."""
-
-
-@dataclass(kw_only=True, slots=True)
-class _Open:
-    """A request of the client that is under way.
-
-    Attributes:
-        id: as the client wrote it.
-        method: of the request.
-        sent: under which id it went to the server; None: it has not.
-        task: of a call of a tool.
-    """
-
-    id: Id
-    method: str
-    sent: int | None = None
-    task: asyncio.Task[None] | None = None
-    cancelled: bool = False
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Resting:
-    """A call that the server lets the client go on with: what it asks of its user is to come with the next one."""
-
-    leave: Leave
-    state: str | None = field(repr=False)
-
-
 class Relay:
     """Stands between one client and one server, as long as both are there."""
 
@@ -134,62 +95,45 @@ class Relay:
         """
         self._client = client
         self._server = server
-        self._holding = holding
+        self._calls = Calls(self, holding=holding, eliciting=eliciting)
         self._eliciting = eliciting
         self._stamps = stamps
         self._number = 0
-        self._open: dict[tuple[type, Id], _Open] = {}
-        self._sent: dict[int, _Open] = {}
+        self._open: dict[tuple[type, Id], Open] = {}
+        self._sent: dict[int, Open] = {}
         self._answers: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._asked: set[tuple[type, Id]] = set()
-        self._resting: dict[tuple[str, str | None], _Resting] = {}
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._elicited: dict[tuple[type, Id], asyncio.Task[None]] = {}
 
     async def run(self) -> None:
         """Carry messages until one side has gone; what was claimed gets its outcome told."""
         from_client = asyncio.create_task(self._from_client(), name="from the client")
         from_server = asyncio.create_task(self._from_server(), name="from the server")
-        sides = (from_client, from_server)
+        sides, server_gone = (from_client, from_server), False
         try:
             await asyncio.wait(sides, return_when=asyncio.FIRST_COMPLETED)
-            if not from_server.done():
-                await self._let_end()
+            server_gone = from_server.done()
+            if not server_gone:
+                await self._calls.let_end([*self._open.values()])
         finally:
-            await self._end(sides)
+            await self._end(sides, server_gone=server_gone)
         for side in sides:
             if not side.cancelled() and side.exception() is not None:
                 log.error("relay_failed", error=type(side.exception()).__name__)
 
-    async def _let_end(self) -> None:
-        """The client has gone: what waits is not wanted any more, what runs may end for a moment."""
-        for one in [*self._open.values()]:
-            if one.task is not None and one.sent is None:
-                one.task.cancel()
-        running = [one.task for one in self._open.values() if one.task is not None and one.sent is not None]
-        if running:
-            await asyncio.wait(running, timeout=RUNNING_S)
-
-    async def _end(self, sides: Sequence[asyncio.Task[None]]) -> None:
-        for side in sides:
+    async def _end(self, sides: Sequence[asyncio.Task[None]], *, server_gone: bool) -> None:
+        for side in (*sides, *self._elicited.values()):
             side.cancel()
         for answer in self._answers.values():
             if not answer.done():
                 answer.set_exception(LostError())
-        await asyncio.gather(*sides, return_exceptions=True)
-        for one in [*self._open.values()]:
-            if one.task is None or one.sent is None:
-                await self._refuse(one.id, _GONE, "the server has gone")
-        tasks = [*self._tasks]
-        running = {one.task for one in self._open.values() if one.sent is not None}
-        for task in tasks:
-            if task not in running:
-                task.cancel()
+        await asyncio.gather(*sides, *self._elicited.values(), return_exceptions=True)
         with suppress(TimeoutError):
             async with asyncio.timeout(ENDING_S):
-                await asyncio.gather(*tasks, return_exceptions=True)
-                for resting in self._resting.values():
-                    await self._holding.told(resting.leave, executed=None, note="the client did not go on with it")
-                await self._holding.close()
+                left = [one for one in self._open.values() if one.task is None or one.sent is None]
+                for one in left if server_gone else ():
+                    await self.refuse(one.id, _GONE, "the server has gone")
+                await self._calls.end([*self._open.values()])
 
     # from the client
 
@@ -203,7 +147,7 @@ class Relay:
             except (EndOfStream, ClosedResourceError):
                 return
             if isinstance(received, Exception):  # no message of the protocol; a batch, for one
-                await self._refuse(None, INVALID_REQUEST, "this is not one message of the protocol")
+                await self.refuse(None, INVALID_REQUEST, "this is not one message of the protocol")
                 continue
             message = received.message
             try:
@@ -222,18 +166,21 @@ class Relay:
 
         place = (type(request.id), request.id)
         if place in self._open:
-            await self._refuse(request.id, INVALID_REQUEST, "a request with this id is under way")
+            await self.refuse(request.id, INVALID_REQUEST, "a request with this id is under way")
             return
         if request.method == CALL:
-            await self._call(request)
+            call = self._open[place] = Open(id=request.id, method=CALL)
+            await self._calls.start(call, request.params or {})
             return
         if request.method not in _METHODS:
-            await self._refuse(request.id, METHOD_NOT_FOUND, "this method does not pass here")
+            await self.refuse(request.id, METHOD_NOT_FOUND, "this method does not pass here")
             return
-        one = _Open(id=request.id, method=request.method, sent=self._next())
+        one = Open(id=request.id, method=request.method, sent=self._next())
         self._open[place] = self._sent[one.sent or 0] = one
-        params = request.params if self._eliciting is None else with_elicitation(request.method, request.params)
-        await self._to_server(request.model_copy(update={"id": one.sent, "params": params}))
+        changes: dict[str, Any] = {"id": one.sent}
+        if self._eliciting is not None and request.params is not None:  # null in place of nothing is refused by many
+            changes["params"] = with_elicitation(request.method, request.params)
+        await self._to_server(request.model_copy(update=changes))
 
     async def _noted(self, note: "JSONRPCNotification") -> None:
         """Notifications of the protocol go on; whatever else is written without an id reaches nobody."""
@@ -249,140 +196,8 @@ class Relay:
             one.cancelled = True
             one.task.cancel()
         elif one.sent is not None:
-            self._close(one)
-            await self._cancel_at_server(one.sent)
-
-    # calls of tools
-
-    async def _call(self, request: "JSONRPCRequest") -> None:
-        from mcp_types import INVALID_PARAMS, INVALID_REQUEST
-
-        params: dict[str, Any] = request.params or {}
-        name, arguments = params.get("name"), params.get("arguments")
-        arguments = {} if arguments is None else arguments
-        if not isinstance(name, str) or not isinstance(arguments, dict):
-            await self._refuse(request.id, INVALID_PARAMS, "a name and arguments")
-            return
-        if len(self._tasks) >= AT_ONCE:
-            await self._refuse(request.id, INVALID_REQUEST, f"{AT_ONCE} calls are under way")
-            return
-        one = _Open(id=request.id, method=CALL)
-        self._open[(type(request.id), request.id)] = one
-        try:
-            call = Call(name=name, arguments=arguments)
-            call.digest  # noqa: B018 - raises where it can't be written
-        except (TypeError, ValueError):
-            self._close(one)
-            await self._refuse(request.id, INVALID_PARAMS, "arguments: write long whole numbers as texts")
-            return
-        one.task = asyncio.create_task(self._carry(one, call, params), name="call")
-        self._tasks.add(one.task)
-        one.task.add_done_callback(self._tasks.discard)
-
-    async def _carry(self, one: _Open, call: Call, params: Mapping[str, Any]) -> None:
-        from mcp_types import INVALID_PARAMS
-
-        meta = kept_meta(params.get("_meta"), elicitation=self._eliciting is not None)
-        try:
-            if "requestState" in params or "inputResponses" in params:
-                resting = self._resting.pop(_place(call, params.get("requestState")), None)
-                if resting is None:
-                    await self._refuse(one.id, INVALID_PARAMS, "no call waits for this")
-                    return
-                more = {key: params[key] for key in ("requestState", "inputResponses") if key in params}
-                await self._run(one, call, resting.leave, meta, more)
-                return
-            beat = _Beat(self, meta.get("progressToken"))
-            async with self._holding.one_at_a_time(call):
-                leave = await self._holding.ask(call, beat.tell)
-                if isinstance(leave, Held):
-                    await self._answer(one, held_answer(leave))
-                else:
-                    await self._run(one, call, leave, meta, {})
-        except asyncio.CancelledError:
-            if not one.cancelled:
-                raise
-        except Exception as error:  # noqa: BLE001 - what it says could hold what somebody wrote
-            log.error("call_failed", error=type(error).__name__)
-            await self._answer(one, held_answer(Held(status="refused", text=BROKEN)))
-        finally:
-            self._close(one)
-
-    async def _run(
-        self, one: _Open, call: Call, leave: Leave, meta: Mapping[str, Any], more: Mapping[str, Any]
-    ) -> None:
-        """Run what was approved, and tell what came of it: the only way to the server for a call of a tool."""
-        params: dict[str, Any] = {"name": leave.call.name, "arguments": dict(leave.call.arguments), **more}
-        if meta:
-            params["_meta"] = dict(meta)
-        executed: bool | None = None
-        note = "the connection to the server was lost"
-        try:
-            for _ in range(ROUNDS):
-                one.sent = self._next()
-                answer = await self._from_server_to(one.sent, params)
-                result = answer.get("result")
-                if not (isinstance(result, dict) and result.get("resultType") == "input_required"):
-                    break
-                given = await self._given_by_people(result)
-                if given is None:
-                    self._resting[_place(call, result.get("requestState"))] = _Resting(
-                        leave=leave, state=result.get("requestState")
-                    )
-                    await self._answer(one, answer)
-                    return
-                params |= given
-                if "requestState" not in given:
-                    params.pop("requestState", None)
-            else:
-                answer, note = {"error": {"code": -32603, "message": "it asks people again and again"}}, "no end"
-            executed, note = outcome_of(answer)
-            answer = marked(answer, leave)
-        except LostError:
-            answer = held_answer(Held(status="unknown", text=UNKNOWN.format(code=leave.code), code=leave.code))
-        except asyncio.CancelledError:
-            note = "the client cancelled it while it ran" if one.cancelled else "the proxy was ended while it ran"
-            await asyncio.shield(self._break_off(one, leave, note))
-            raise
-        await self._holding.told(leave, executed=executed, note=note)
-        await self._answer(one, answer)
-
-    async def _break_off(self, one: _Open, leave: Leave, note: str) -> None:
-        if one.sent is not None and one.cancelled:
-            await self._cancel_at_server(one.sent)
-        await self._holding.told(leave, executed=None, note=note)
-
-    async def _from_server_to(self, number: int, params: Mapping[str, Any]) -> dict[str, Any]:
-        """The server's answer to a call: ``{"result": ...}`` or ``{"error": ...}``.
-
-        Raises:
-            LostError: the server has gone.
-        """
-        from mcp_types import JSONRPCRequest
-
-        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
-        self._answers[number] = future
-        try:
-            await self._to_server(JSONRPCRequest(jsonrpc="2.0", id=number, method=CALL, params=dict(params)))
-            return await future
-        finally:
-            self._answers.pop(number, None)
-
-    async def _given_by_people(self, result: Mapping[str, Any]) -> dict[str, Any] | None:
-        """What people say to what the server wants to know (MCP 2026-07-28); None: it is for the client to say."""
-        asked = result.get("inputRequests")
-        wanted: dict[str, Any] = asked if isinstance(asked, dict) else {}
-        mine = all(isinstance(one, dict) and one.get("method") == ELICIT for one in wanted.values())
-        if self._eliciting is None or not mine:
-            return None
-        given: dict[str, Any] = {}
-        for key, one in wanted.items():
-            try:
-                given[key] = await self._eliciting.answer(one.get("params") or {})
-            except ElicitationError:
-                given[key] = {"action": "cancel"}
-        state = result.get("requestState")
-        return {"inputResponses": given} | ({} if state is None else {"requestState": state})
+            self.close(one)
+            await self.cancel_at_server(one.sent)
 
     # from the server
 
@@ -401,14 +216,13 @@ class Relay:
             message = received.message
             if isinstance(message, JSONRPCRequest):
                 if message.method == ELICIT and self._eliciting is not None:
-                    task = asyncio.create_task(self._elicit(self._eliciting, message), name="elicitation")
-                    self._tasks.add(task)
-                    task.add_done_callback(self._tasks.discard)
+                    await self._start_eliciting(self._eliciting, message)
                 else:
                     self._asked.add((type(message.id), message.id))
                     await self._to_client(message)
             elif isinstance(message, JSONRPCNotification):
-                await self._to_client(message)
+                if not self._taken_back(message):
+                    await self._to_client(message)
             else:
                 await self._answered(message)
 
@@ -423,7 +237,7 @@ class Relay:
         one = self._sent.get(number)
         if one is None:
             return
-        self._close(one)
+        self.close(one)
         result = getattr(message, "result", None)
         if self._stamps is not None and isinstance(result, dict):
             if one.method == "tools/list":
@@ -432,24 +246,59 @@ class Relay:
                 self._stamps.agreed(result)
         await self._to_client(message.model_copy(update={"id": one.id}))
 
+    async def _start_eliciting(self, eliciting: Eliciting, request: "JSONRPCRequest") -> None:
+        from mcp_types import INVALID_REQUEST, ErrorData, JSONRPCError
+
+        place = (type(request.id), request.id)
+        if place in self._elicited or len(self._elicited) >= AT_ONCE:
+            wrong = ErrorData(code=INVALID_REQUEST, message=f"this id, or {AT_ONCE} requests, are under way")
+            await self._to_server(JSONRPCError(jsonrpc="2.0", id=request.id, error=wrong))
+            return
+        task = asyncio.create_task(self._elicit(eliciting, request), name="elicitation")
+        self._elicited[place] = task
+        task.add_done_callback(lambda _: self._elicited.pop(place, None))
+
+    def _taken_back(self, note: "JSONRPCNotification") -> bool:
+        """Whether the server says that it does not want to know something any more that people are asked for."""
+        given = (note.params or {}).get("requestId") if note.method == "notifications/cancelled" else None
+        task = self._elicited.get((type(given), given)) if isinstance(given, str | int) else None
+        if task is not None:
+            task.cancel()
+        return task is not None
+
     async def _elicit(self, eliciting: Eliciting, request: "JSONRPCRequest") -> None:
         from mcp_types import INVALID_PARAMS, ErrorData, JSONRPCError, JSONRPCResponse
 
+        answer: JSONRPCResponse | JSONRPCError
         try:
-            result = await eliciting.answer(request.params or {})
+            answer = JSONRPCResponse(jsonrpc="2.0", id=request.id, result=await eliciting.answer(request.params or {}))
         except ElicitationError as error:
             wrong = ErrorData(code=INVALID_PARAMS, message=str(error))
-            await self._to_server(JSONRPCError(jsonrpc="2.0", id=request.id, error=wrong))
-        else:
-            await self._to_server(JSONRPCResponse(jsonrpc="2.0", id=request.id, result=result))
+            answer = JSONRPCError(jsonrpc="2.0", id=request.id, error=wrong)
+        with suppress(LostError):
+            await self._to_server(answer)
 
     # sending
+
+    async def ask_server(self, one: Open, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
+        """See :meth:`bot.mcp.calling.Lines.ask_server`."""
+        from mcp_types import JSONRPCRequest
+
+        number = one.sent = self._next()
+        future: asyncio.Future[dict[str, Any]] = asyncio.get_running_loop().create_future()
+        self._answers[number] = future
+        try:
+            await self._to_server(JSONRPCRequest(jsonrpc="2.0", id=number, method=method, params=dict(params)))
+            return await future
+        finally:
+            self._answers.pop(number, None)
 
     def _next(self) -> int:
         self._number += 1
         return self._number
 
-    def _close(self, one: _Open) -> None:
+    def close(self, one: Open) -> None:
+        """See :meth:`bot.mcp.calling.Lines.close`."""
         self._open.pop((type(one.id), one.id), None)
         if one.sent is not None:
             self._sent.pop(one.sent, None)
@@ -472,19 +321,22 @@ class Relay:
         except (BrokenResourceError, ClosedResourceError):
             raise LostError from None
 
-    async def _cancel_at_server(self, number: int) -> None:
+    async def cancel_at_server(self, number: int) -> None:
+        """See :meth:`bot.mcp.calling.Lines.cancel_at_server`."""
         from mcp_types import JSONRPCNotification
 
         params = {"requestId": number, "reason": "cancelled by the client"}
         with suppress(LostError):
             await self._to_server(JSONRPCNotification(jsonrpc="2.0", method="notifications/cancelled", params=params))
 
-    async def _refuse(self, request_id: Id | None, code: int, text: str) -> None:
+    async def refuse(self, request_id: Id | None, code: int, text: str) -> None:
+        """See :meth:`bot.mcp.calling.Lines.refuse`."""
         from mcp_types import ErrorData, JSONRPCError
 
         await self._to_client(JSONRPCError(jsonrpc="2.0", id=request_id, error=ErrorData(code=code, message=text)))
 
-    async def _answer(self, one: _Open, answer: Mapping[str, Any]) -> None:
+    async def answer(self, one: Open, answer: Mapping[str, Any]) -> None:
+        """See :meth:`bot.mcp.calling.Lines.answer`."""
         from mcp_types import ErrorData, JSONRPCError, JSONRPCResponse
 
         if one.cancelled:
@@ -496,26 +348,8 @@ class Relay:
             await self._to_client(JSONRPCResponse(jsonrpc="2.0", id=one.id, result=dict(answer["result"])))
 
     async def beat(self, token: Id, progress: float) -> None:
-        """A sign of life to the client that waits with a token."""
+        """See :meth:`bot.mcp.calling.Lines.beat`."""
         from mcp_types import JSONRPCNotification
 
         params = {"progressToken": token, "progress": progress, "message": "waiting for people to decide"}
         await self._to_client(JSONRPCNotification(jsonrpc="2.0", method="notifications/progress", params=params))
-
-
-class _Beat:
-    """Signs of life of one call; small steps, so that those of the server itself go on from there."""
-
-    def __init__(self, relay: Relay, token: object) -> None:
-        self._relay = relay
-        self._token = token
-        self._beats = 0
-
-    async def tell(self) -> None:
-        self._beats += 1
-        if isinstance(self._token, str | int):
-            await self._relay.beat(self._token, self._beats / 1e6)
-
-
-def _place(call: Call, state: object) -> tuple[str, str | None]:
-    return (call.digest, state if isinstance(state, str) else None)

@@ -6,9 +6,10 @@ itself, so that a client that goes away leaves nothing behind, and none can open
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, MutableMapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Any, Final, Protocol
+from urllib.parse import urlsplit
 
 from aiohttp import web
 
@@ -29,6 +30,7 @@ AT_ONCE: Final = 64
 """Calls of one agent side by side."""
 _LOOK_EVERY_S: Final = 1.0
 _HOP: Final = frozenset({"connection", "keep-alive", "transfer-encoding", "content-length"})
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 _URL_KEY: Final = "discreet.url"
 _SECRET_KEY: Final = "discreet.key"  # noqa: S105 - the name of a place, not a secret
 
@@ -61,6 +63,10 @@ class McpSite:
         router.add_post(PATH, callers.only(self._handle))
 
     async def _handle(self, request: web.Request, agent: str) -> web.StreamResponse:
+        if not _is_here(request.headers.getall("Origin", [])):
+            return web.json_response(
+                {"error": "forbidden", "message": "no page of another host calls here"}, status=403
+            )
         if self._waiting.get(agent, 0) >= AT_ONCE:
             return web.json_response(
                 {"error": "too_many_waiting", "message": f"{AT_ONCE} calls of yours are under way"},
@@ -190,6 +196,11 @@ class _Carried:
     async def response(self) -> web.StreamResponse:
         """What was answered."""
         return self._answer if self._answer is not None else web.Response(status=self._status)
+
+
+def _is_here(origins: Sequence[str]) -> bool:
+    """Whether a call comes from no page of a browser, or from one of this machine; others have no business here."""
+    return all((urlsplit(origin).hostname or "") in _LOOPBACK for origin in origins)
 
 
 def _own_address(request: web.Request) -> str:

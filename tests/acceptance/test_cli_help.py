@@ -9,7 +9,20 @@ import pytest
 from tests.acceptance.commands import environment, run
 
 COMMANDS = {
-    "": ["init", "run", "demo", "channels", "mcp", "mcp-proxy", "version", "policy", "journal", "chat", "matrix", "form"],
+    "": [
+        "init",
+        "run",
+        "demo",
+        "channels",
+        "mcp",
+        "mcp-proxy",
+        "version",
+        "policy",
+        "journal",
+        "chat",
+        "matrix",
+        "form",
+    ],
     "policy": ["check", "explain", "schema"],
     "journal": ["verify", "tail"],
     "chat": ["invite"],

@@ -3,12 +3,16 @@
 import asyncio
 import json
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 
 import aiohttp
 import pytest
 
 from bot.api.answering import RefusedError, json_answer
 from bot.model.approval import ApprovalState
+from tests.acceptance.test_chat_run import POLICY as CHAT_POLICY
+from tests.acceptance.test_chat_run import daemon, entered
+from tests.browser.visitor import visit
 from tests.harness import BOB, GROUP, INTERNAL
 from tests.mcp_desk import KEY, OTHER_KEY, http_client, mcp_desk, said, stdio_client
 
@@ -202,6 +206,43 @@ async def test_what_was_asked_can_be_taken_back(api, tmp_path):
         asked = said(await client.call_tool("ask_human", {"question": "Really?", "wait_s": 0}))
         assert said(await client.call_tool("take_back", {"id": asked["id"]}))["status"] == "cancelled"
         assert said(await client.call_tool("get_answer", {"id": asked["id"]}))["status"] == "cancelled"
+
+
+RUN = """\
+agents:
+  main: {kind: echo}
+chat:
+  enabled: true
+  listen: "127.0.0.1:0"
+  rooms:
+    operators: {title: Operators, members: [olga]}
+api: {enabled: true, listen: "127.0.0.1:0"}
+metrics: {enabled: false}
+"""
+
+
+@rule("AGENT-2")
+async def test_a_gateway_that_runs_serves_the_tools_and_asks_in_the_built_in_chat(tmp_path):
+    policy = CHAT_POLICY.replace("audience: internal", "audience: internal, reports: true")
+    for name, text in {"config.yaml": RUN, "policy.yaml": policy, "api-keys": f"main {KEY}\n"}.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o600)
+    async with daemon(tmp_path) as one, visit(one) as page:
+        url = f"http://127.0.0.1:{(await one.logged('api'))['port']}"
+        await entered(page, one, "olga")
+        async with page.stream() as stream, http_client(Address(url)) as client:
+            call = asyncio.create_task(client.call_tool("ask_human", {"question": "Shall we?", "schema": YES_NO}))
+            card = await stream.until("message", room="operators")
+            token = next(button["token"] for button in card["card"]["buttons"] if button["label"] == "Yes")
+            assert (await page.post(f"/api/rooms/operators/messages/{card['id']}/tap", {"token": token}))[0] == 200
+            async with asyncio.timeout(20):
+                answer = said(await call)
+        assert (answer["answer"], answer["answered_by"]) == ({"sure": True}, "olga")
+
+
+@dataclass
+class Address:
+    url: str
 
 
 class Commands:

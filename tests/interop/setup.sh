@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Node and the Matrix clients that the bot is tried with, into .cache/interop: from PyPI and npm, nothing as root.
+# Node, and the Matrix clients, MCP server and MCP judge that we are tried with, into .cache/interop: from PyPI and npm, nothing as root.
 # Versions and hashes are pinned in requirements.lock and package-lock.json. Does nothing where they stand already.
 # Environment: PYTHON is the one whose pip is used.
 set -euo pipefail
@@ -10,7 +10,7 @@ python=${PYTHON:-$([ -x "$venv" ] && echo "$venv" || echo python3)}
 pins=$(cat "$here/requirements.lock" "$here/package.json" "$here/package-lock.json" | sha256sum)
 
 if [ "$(cat "$place/.installed" 2>/dev/null)" = "$pins" ]; then exit 0; fi
-echo 'installing Node and Matrix clients for the interoperability tests: once, a few seconds'
+echo 'installing Node and what the interoperability tests talk to: once, a few seconds'
 rm -rf "$place"
 mkdir -p "$place"
 "$python" -m pip install -q --disable-pip-version-check --no-deps --require-hashes --target "$place/python" -r "$here/requirements.lock"

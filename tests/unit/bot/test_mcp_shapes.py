@@ -148,7 +148,6 @@ def test_a_server_hears_that_it_may_ask_in_both_ways_of_the_protocol():
     key = "io.modelcontextprotocol/clientCapabilities"
     assert with_elicitation("tools/list", {"_meta": {key: {}}}) == {"_meta": {key: {"elicitation": both}}}
     assert with_elicitation("tools/list", {"_meta": {"a": 1}}) == {"_meta": {"a": 1}}
-    assert with_elicitation("tools/list", None) is None
 
 
 def test_headers_say_what_the_message_says():
