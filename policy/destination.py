@@ -12,7 +12,9 @@ from typing import Final
 
 from policy.errors import PolicyError
 
-_TELEGRAM = re.compile(r"(?P<workspace>[1-9][0-9]{0,18}):(?P<channel>-?[1-9][0-9]{0,18})(?::(?P<thread>[1-9][0-9]{0,18}))?")
+_TELEGRAM = re.compile(
+    r"(?P<workspace>[1-9][0-9]{0,18}):(?P<channel>-?[1-9][0-9]{0,18})(?::(?P<thread>[1-9][0-9]{0,18}))?"
+)
 _MATRIX_SERVER = r"[A-Za-z0-9.\-]+(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?"
 _MATRIX = re.compile(
     rf"(?P<workspace>@[!-9;-~]+:(?:{_MATRIX_SERVER})):(?P<channel>![!-9;-~]+?(?::(?:{_MATRIX_SERVER}))?)"
