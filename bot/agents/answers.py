@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-from bot.agents.script import ANSWERS
+from bot.agents.script import ANSWERS, SLOTS
 from bot.questions.showing import plain
 from bot.questions.words import QuestionWords
 from forms.field import Field, Form
@@ -22,6 +22,11 @@ class Answers:
         self._fields: dict[str, Field] = {}
         self._values: dict[str, Any] = {}
         self._latest: dict[str, Any] | None = None
+        self._slots: dict[str, str] = {}
+
+    def fill(self, slot: str, value: str) -> None:
+        """A slot of the plan is filled."""
+        self._slots[slot] = value
 
     def take(self, form: Form, answer: Mapping[str, object]) -> None:
         """One more question is answered."""
@@ -31,7 +36,8 @@ class Answers:
         self._latest = {name: DOTS if name in masked else value for name, value in answer.items()}
 
     def put_into(self, text: str) -> str:
-        """A text with ``{answer.field}`` in plain words, and ``{answer}`` as the whole latest answer in JSON."""
+        """A text with ``{answer.field}`` and ``{slot.name}`` in plain words; ``{answer}`` is the latest whole."""
+        text = SLOTS.sub(lambda found: _plain(self._slots.get(found["name"], _NOTHING)), text)
         if self._latest is None:
             return text
         return ANSWERS.sub(lambda found: self._words(found["name"], found[0]), text)

@@ -64,7 +64,7 @@ _KINDS: Final[dict[str, frozenset[str]]] = {
     "echo": frozenset(),
     "scripted": frozenset({"script"}),
     "webhook": _WAITING | {"url", "secret", "secret_file", "previous_secret", "headers", "files"},
-    "openai": _WAITING | {"base_url", "model", "api_key", "api_key_file", "options", "stream", "images"},
+    "openai": _WAITING | {"base_url", "model", "api_key", "api_key_file", "options", "stream", "images", "asks_back"},
 }
 _NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "echo": (),
@@ -364,6 +364,7 @@ class _Builder:
             options=written.options or {},
             stream=written.stream is not False,
             images=bool(written.images),
+            asks_back=bool(written.asks_back),
             **waiting,
         )
 

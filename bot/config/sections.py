@@ -85,6 +85,7 @@ class AgentSection(Shape):
     options: dict[str, Any] | None = None
     stream: bool | None = None
     images: bool | None = None
+    asks_back: bool | None = None
     timeout: Duration | None = None
     wait: Duration | None = None
     allow_plain_http: bool | None = None

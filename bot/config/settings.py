@@ -156,6 +156,7 @@ class OpenAIAgent:
         options: further fields of its requests.
         stream: ask for a stream.
         images: images go to the model.
+        asks_back: the model has a tool to ask back with (docs/clarifications.md).
     """
 
     base_url: str
@@ -164,6 +165,7 @@ class OpenAIAgent:
     options: Mapping[str, object] = field(default_factory=dict)
     stream: bool = True
     images: bool = False
+    asks_back: bool = False
     total_s: float | None = None
     wait_s: float | None = None
     allow_plain_http: bool = False

@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from bot.model.approval import Approval, Proposal
+from bot.model.interaction import Doubt, Verdict
 from bot.model.output import Output
 from bot.model.question import Asking, Conclusion
 from bot.model.request import Attachment, Request
@@ -90,4 +91,17 @@ class Agent(Protocol):
 
     async def close(self) -> None:
         """Let go of connections."""
+        ...
+
+
+@runtime_checkable
+class Classifier(Protocol):
+    """An agent that can tell what a message is while a clarification is open (CLAR-4); not every agent can."""
+
+    async def classify(self, doubt: Doubt) -> Verdict:
+        """What the person means. Whoever calls bounds the wait, and takes any error for "an answer".
+
+        Raises:
+            AgentError: it can't tell.
+        """
         ...

@@ -6,11 +6,13 @@ from collections import Counter
 from contextlib import AbstractContextManager
 
 from bot.approvals.room import ApprovalRoom
+from bot.clarifications.room import Origin
 from bot.model.errors import AskError, ChannelError
 from bot.model.question import Asking, Conclusion, Question
 from bot.model.request import Attachment, Request
 from bot.ports.channel import Channel, Reply
 from bot.questions.room import QuestionRoom
+from bot.runtime.loop import origin_of
 from bot.runtime.proposing import Proposing
 from bot.runtime.runs import Run
 
@@ -79,6 +81,11 @@ class RequestDesk:
     def is_for(self, request_id: str, agent: str) -> bool:
         """Whether it is the desk of this agent for this request."""
         return (self._request.id, self._agent) == (request_id, agent)
+
+    @property
+    def origin(self) -> Origin:
+        """The run, for what it asks in a clarification."""
+        return origin_of(self._run.work, agent=self._agent, to=self._to, language=self._request.language)
 
     async def ask(self, asking: Asking) -> Conclusion:
         """Ask there where the request was made; a question without a key is known by its words in the run."""

@@ -24,6 +24,7 @@ from bot.storage.evidence import EvidenceReader
 from bot.storage.filings import SqlFilings
 from bot.storage.grants import GrantReader, SqlGrants
 from bot.storage.inbox import SqlInbox
+from bot.storage.interactions import SqlInteractions
 from bot.storage.ledger import JournalReader, SqlJournal
 from bot.storage.outbox import SqlOutbox
 from bot.storage.overview import SqlOverview
@@ -49,6 +50,7 @@ class Store:
     approvals: SqlApprovals
     filings: SqlFilings
     passkeys: SqlPasskeys
+    interactions: SqlInteractions
     _writer: Writer
     _readers: tuple[Reader, ...]
     _lock: Lock
@@ -95,6 +97,7 @@ class Store:
             approvals=SqlApprovals(writer, points),
             filings=SqlFilings(writer, points),
             passkeys=SqlPasskeys(writer, points),
+            interactions=SqlInteractions(writer, points),
             _writer=writer,
             _readers=tuple(readers),
             _lock=lock,

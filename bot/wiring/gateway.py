@@ -17,6 +17,8 @@ from bot.approvals.enrolling import PasskeyHearing
 from bot.approvals.passkeys import Passkeys
 from bot.approvals.room import ApprovalRoom
 from bot.approvals.saying import Saying
+from bot.clarifications.hearing import ClarificationHearing
+from bot.clarifications.room import ClarificationRoom
 from bot.config.file import make_data_dir
 from bot.config.settings import Config
 from bot.deliveries.dispatcher import Dispatcher
@@ -35,6 +37,7 @@ from bot.runtime.daemon import Crew, Daemon, Sweeper
 from bot.runtime.facts import RecordNews
 from bot.runtime.gateway import Gateway
 from bot.runtime.inforce import PolicyInForce
+from bot.runtime.loop import Loop
 from bot.runtime.reports import Reports
 from bot.runtime.rulings import Rulings
 from bot.runtime.worker import Worker
@@ -159,7 +162,9 @@ def assemble(
     )
     facts = Record(lambda: policy().record) if facts is None else facts
     health = Health() if health is None else health
-    hearers: list[Hearer] = [Hearing(questions, clock=clock), decided.hearing]
+    clarifications = ClarificationRoom(store=store.interactions, questions=questions, policy=policy, clock=clock)
+    clarifying = ClarificationHearing(clarifications, questions, policy=policy)
+    hearers: list[Hearer] = [clarifying, Hearing(questions, clock=clock), decided.hearing]
     reports = Reports(
         policy=policy,
         channels=by_account,
@@ -217,6 +222,7 @@ def assemble(
         hearers=hearers,
         record=facts,
         drafts=drafts,
+        loop=Loop(clarifications, clarifying),
     )
     gateway = Gateway(
         policy=policy,
@@ -228,9 +234,12 @@ def assemble(
         rulings=rulings,
         clock=clock,
         hearers=hearers,
+        clarifications=clarifications,
+        clarifying=clarifying,
     )
     of_people = Rooms(
         questions=questions,
+        clarifications=clarifications,
         approvals=approvals,
         passkeys=passkeys,
         grants=rooms.grants,
@@ -245,6 +254,7 @@ def assemble(
                 *sweepers,
                 store.inbox.sweep,
                 store.questions.sweep,
+                store.interactions.sweep,
                 store.deliveries.sweep,
                 store.approvals.sweep,
             ),
@@ -258,6 +268,7 @@ def assemble(
             saying=saying,
             grants=rooms.grants,
             schedule=rooms.schedule,
+            clarifications=clarifications,
             dispatcher=dispatcher,
             reports=reports,
             health=health,
@@ -271,6 +282,7 @@ def assemble(
                 approvals.run,
                 decided.editing.run,
                 saying.run,
+                clarifications.run,
                 *(one for ask in asking if (one := ask(of_people)) is not None),
             ),
         ),
