@@ -85,7 +85,7 @@ class WebhookAgent:
         if not secrets:
             raise ConfigError("a webhook agent needs a secret to sign with")
         self._name = name
-        self._signers = tuple(Webhook(_key(secret)) for secret in secrets)
+        self._signers = tuple(Webhook(signing_key(secret)) for secret in secrets)
         self._files_mode = files
         self._max_files_bytes = max_files_bytes
         self._total_s = total_s
@@ -211,7 +211,7 @@ async def _outputs(answer: Answer) -> AsyncGenerator[out.Output, None]:
         raise AgentError("the agent answered with a content type that is not understood")
 
 
-def _key(secret: str) -> bytes:
+def signing_key(secret: str) -> bytes:
     """The bytes of a written secret.
 
     Raises:

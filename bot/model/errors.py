@@ -6,6 +6,7 @@ DiscreetError
 ├── ChannelError         a platform: refused, unreachable          (channels)
 ├── AgentError           an agent: slow, absent, wrong             (agents)
 │   ├── AskError         a question that can't be asked            (questions)
+│   ├── CommandError     a command that may not be run, or not so (commands)
 │   ├── ProposalError    an action that can't be proposed or used  (approvals)
 │   ├── DeliveryError    a delivery that can't be scheduled        (deliveries)
 │   └── InteractionError a plan or a clarification that can't be   (clarifications)
@@ -22,6 +23,7 @@ __all__ = [
     "AskError",
     "ChannelError",
     "ClearanceError",
+    "CommandError",
     "ConfigError",
     "DeliveryError",
     "DiscreetError",
@@ -64,6 +66,18 @@ class AskError(AgentError):
         super().__init__(text)
         self.code = code
         self.problems = problems
+
+
+class CommandError(AgentError):
+    """An agent's command is refused by the tool itself, in plain English (CMD-4); nothing was run.
+
+    Attributes:
+        code: bounded, one of :data:`bot.commands.refusals.TEXTS`.
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class ProposalError(AgentError):

@@ -6,6 +6,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
 
 from bot.model.approval import Approval, Proposal
+from bot.model.command import Offered, Ran
 from bot.model.interaction import Doubt, Verdict
 from bot.model.output import Output
 from bot.model.question import Asking, Conclusion
@@ -69,6 +70,23 @@ class Desk(Protocol):
 
         Raises:
             ProposalError: it was not claimed, or another outcome was told before.
+        """
+        ...
+
+    def list_commands(self) -> tuple[Offered, ...]:
+        """The commands that may be run in this run; everything else is refused (CMD-1)."""
+        ...
+
+    async def run_command(self, name: str, object_id: str | None = None, *, words: str | None = None) -> Ran:
+        """Run a command on behalf of whoever made the request; if it opens a form, return with its answer.
+
+        Args:
+            name: of the command.
+            object_id: the one object (CMD-2).
+            words: the agent's own, for commands that take some.
+
+        Raises:
+            CommandError: the tool itself refuses; nothing was run (CMD-4).
         """
         ...
 

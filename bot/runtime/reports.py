@@ -22,6 +22,7 @@ from policy.ruleset import Policy, Resend
 
 log = get_logger(__name__)
 
+_SAID = "command"
 MOST_A_MINUTE = 10
 """Reports of one kind, where outsiders can bring them about; the log has all of them."""
 _BROUGHT_ABOUT = frozenset(
@@ -59,21 +60,38 @@ class Reports:
             stops: bounded codes of why something was stopped, never what was in it.
             values: for the names in the sentence.
         """
-        told = 0
         now = self._clock()
         if notice in _BROUGHT_ABOUT:
             if self._rates.count(notice.value, None, now=now) >= MOST_A_MINUTE:
                 log.warning("report_held_back", notice=notice.value)
                 return 0
             self._rates.note(notice.value, None, now=now)
+
+        def words(of: str | None) -> str:
+            language = Words(of)
+            if not stops:
+                return language.say(notice, **values)
+            why = language.stopped(stops_of(stops))
+            return language.say(notice, **values, why=why, codes=", ".join(stops))
+
+        return await self._send(words, notice.value)
+
+    async def say(self, words: Callable[[str], str]) -> int:
+        """Tell the same channels in the words of another room, by language; agents and outsiders bring these about."""
+        now = self._clock()
+        if self._rates.count(_SAID, None, now=now) >= MOST_A_MINUTE:
+            log.warning("report_held_back", notice=_SAID)
+            return 0
+        self._rates.note(_SAID, None, now=now)
+        return await self._send(words, _SAID)
+
+    async def _send(self, say: Callable[[str], str], name: str) -> int:
+        told = 0
         for destination, settings in self._policy().channels.items():
             channel = self._channels.get(destination.account)
             if channel is None or not settings.reports or not settings.audience.trusted:
                 continue
-            language = Words(settings.language)
-            if stops:
-                values |= {"why": language.stopped(stops_of(stops)), "codes": ", ".join(stops)}
-            words = language.say(notice, **values)
+            words = say(settings.language)
             place = Place(destination=destination, chat=Chat.GROUP, person=None)
             parts = [
                 NewPart(
@@ -92,5 +110,5 @@ class Reports:
             self._dispatcher.enqueue(await self._outbox.put(parts, now=self._clock()))
             told += bool(parts)
         if not told:
-            log.info("report_without_channel", notice=notice.value)
+            log.info("report_without_channel", notice=name)
         return told

@@ -17,6 +17,7 @@ from typing import assert_never
 from bot.approvals.drafts import Drafts
 from bot.approvals.room import ApprovalRoom
 from bot.clarifications.room import Origin
+from bot.commands.room import CommandRoom
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door, Place
 from bot.model.approval import Approval, Proposal
@@ -93,6 +94,7 @@ class Worker:
         record: AuthorisedRecord | None = None,
         drafts: Drafts | None = None,
         loop: Loop | None = None,
+        commands: CommandRoom | None = None,
     ) -> None:
         """Make a worker.
 
@@ -117,6 +119,7 @@ class Worker:
             record: facts that answers may rest on; None: the policy's.
             drafts: where drafts are filed; None: what would be one is withheld.
             loop: of clarifications; None: there are none.
+            commands: that agents may run; None: none.
         """
         self._policy = policy
         self._record = record
@@ -137,6 +140,7 @@ class Worker:
         self._questions = questions
         self._approvals = approvals
         self._loop = loop
+        self._commands = commands
         self._clearing = Clearing(door, channels)
         self._endings = Endings(
             policy=policy,
@@ -204,10 +208,7 @@ class Worker:
         Raises:
             AskError: it works on no such request, or the question can't be asked.
         """
-        desk = self._desk(request_id, agent)
-        if desk is None:
-            raise AskError("no_request", "this agent is not working on such a request")
-        return await desk.put(asking)
+        return await self.desk_for(request_id, agent).put(asking)
 
     async def propose_for(self, request_id: str, agent: str, proposal: Proposal) -> Approval:
         """Propose for an agent that is working on a request and speaks to us from outside.
@@ -220,10 +221,16 @@ class Worker:
             raise ProposalError("no_request", "this agent is not working on such a request")
         return await desk.put_proposal(proposal)
 
-    def _desk(self, request_id: str, agent: str) -> RequestDesk | None:
-        runs = [*self._running.values(), *self._parked]
-        run = next((run for run in runs if run.desk is not None and run.desk.is_for(request_id, agent)), None)
-        return None if run is None or run.over else run.desk
+    def desk_for(self, request_id: str, agent: str) -> RequestDesk:
+        """The desk of an agent that works on a request and speaks to us from outside.
+
+        Raises:
+            AskError: it works on no such request.
+        """
+        desk = self._desk(request_id, agent)
+        if desk is None:
+            raise AskError("no_request", "this agent is not working on such a request")
+        return desk
 
     def origin_for(self, request_id: str, agent: str) -> Origin:
         """The run of an agent that works on a request and speaks to us from outside (CLAR).
@@ -231,10 +238,12 @@ class Worker:
         Raises:
             AskError: it works on no such request.
         """
-        for run in (*self._running.values(), *self._parked):
-            if run.desk is not None and not run.over and run.desk.is_for(request_id, agent):
-                return run.desk.origin
-        raise AskError("no_request", "this agent is not working on such a request")
+        return self.desk_for(request_id, agent).origin
+
+    def _desk(self, request_id: str, agent: str) -> RequestDesk | None:
+        runs = [*self._running.values(), *self._parked]
+        run = next((run for run in runs if run.desk is not None and run.desk.is_for(request_id, agent)), None)
+        return None if run is None or run.over else run.desk
 
     async def idle(self) -> None:
         """Return when no request is waiting or running."""
@@ -380,6 +389,7 @@ class Worker:
             questions=self._questions,
             approvals=self._approvals,
             limit_bytes=self._file_limit_bytes,
+            commands=self._commands,
         )
         run.asked = True
         signs = Signs(channel, self._dispatcher, place, to, work.decision.audience)

@@ -32,6 +32,7 @@ from bot.ports.interactions import Anew, Change, Conflict, Moved, NewClarificati
 from bot.ports.store import InboxState
 from bot.storage import interaction_statements as sql
 from bot.storage import statements as inbox_sql
+from bot.storage.command_statements import DROP_SLOTS
 from bot.storage.digests import content_digest
 from bot.storage.parts import destination_of
 from bot.storage.question_statements import SHOWN
@@ -425,6 +426,7 @@ def _end_one(tx: Transaction, interaction: Interaction, verb: str, now: int) -> 
     state = after(INTERACTION, interaction.state, verb)
     closed = _close_open(tx, interaction.id, "expire" if verb == "expire" else "cancel", now)
     tx.execute(sql.END, (state.value, now, now, interaction.id))
+    tx.execute(DROP_SLOTS, (interaction.event_id,))  # CMD-6
     _note(tx, replace(interaction, state=state), verb, now)
     return closed
 

@@ -392,6 +392,37 @@ continuations: Final = Table(  # rows of the inbox that continue an interaction
 )
 Index("ix_continuations_interaction_id", continuations.c.interaction_id)
 
+command_runs: Final = Table(  # of commands that agents run; nothing of what they were run on (CMD-5)
+    "command_runs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("event_id", _ID, nullable=False),
+    Column("command", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),  # salted digest
+    Column("state", Text, nullable=False),
+    Column("codes", Text, nullable=False, server_default=text("''")),
+    Column("started_at", BigInteger, nullable=False),
+    Column("closed_at", BigInteger),
+    sqlite_with_rowid=False,
+)
+Index(
+    "ix_command_runs_open",
+    command_runs.c.started_at,
+    sqlite_where=text("closed_at IS NULL"),
+    postgresql_where=text("closed_at IS NULL"),
+)
+Index("ix_command_runs_closed_at", command_runs.c.closed_at)
+
+command_slots: Final = Table(  # CMD-6: they end with the interaction of the request
+    "command_slots",
+    metadata,
+    Column("event_id", _ID, primary_key=True, autoincrement=False),  # of the request with which it began
+    Column("slot", Text, primary_key=True),
+    Column("command", Text, nullable=False),
+    Column("value", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 approvals: Final = Table(
     "approvals",
     metadata,

@@ -8,6 +8,7 @@ from typing import Self
 from bot.model.errors import StoreError
 from bot.storage.approvals import ApprovalReader, SqlApprovals
 from bot.storage.chat import SqlEntrances, SqlTimeline
+from bot.storage.commands import SqlCommands
 from bot.storage.database import (
     REVISION,
     Lock,
@@ -51,6 +52,7 @@ class Store:
     filings: SqlFilings
     passkeys: SqlPasskeys
     interactions: SqlInteractions
+    commands: SqlCommands
     _writer: Writer
     _readers: tuple[Reader, ...]
     _lock: Lock
@@ -98,6 +100,7 @@ class Store:
             filings=SqlFilings(writer, points),
             passkeys=SqlPasskeys(writer, points),
             interactions=SqlInteractions(writer, points),
+            commands=SqlCommands(writer, points),
             _writer=writer,
             _readers=tuple(readers),
             _lock=lock,

@@ -19,6 +19,9 @@ from bot.approvals.room import ApprovalRoom
 from bot.approvals.saying import Saying
 from bot.clarifications.hearing import ClarificationHearing
 from bot.clarifications.room import ClarificationRoom
+from bot.commands.room import CommandRoom
+from bot.commands.telling import Telling
+from bot.config.commands import Command
 from bot.config.file import make_data_dir
 from bot.config.settings import Config
 from bot.deliveries.dispatcher import Dispatcher
@@ -27,6 +30,7 @@ from bot.model.errors import ConfigError
 from bot.observability.health import Health
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel
+from bot.ports.commands import Endpoints
 from bot.ports.hearing import Hearer
 from bot.ports.store import OutboxState, Waiting
 from bot.questions.hearing import Hearing
@@ -83,6 +87,8 @@ def assemble(
     dispatchers: Collection[str] = (),
     facts: Record | None = None,
     addresses: PageAddresses | None = None,
+    commands: Mapping[str, Command] | None = None,
+    endpoints: Endpoints | None = None,
 ) -> Daemon:
     """Put a daemon together.
 
@@ -104,6 +110,8 @@ def assemble(
         facts: the authorised record; None: what the policy says of it, and no further sources.
         dispatchers: names of the keys with which grants are made.
         addresses: of the pages that want a passkey; None: there are none.
+        commands: that agents may run, by name.
+        endpoints: the way to those of commands; None: they are called over HTTP.
     """
     by_account = {channel.account: channel for channel in channels}
 
@@ -205,6 +213,27 @@ def assemble(
     )
     saying = Saying(room=approvals, filings=store.filings, channels=by_account, door=door, tell=reports.tell)
     approvals.take(saying)
+    if endpoints is None:
+        from bot.agents.endpoint import SignedEndpoints
+
+        endpoints = signed = SignedEndpoints()
+        services = (*services, signed.run)
+    room = CommandRoom(
+        commands or {},
+        store=store.commands,
+        endpoints=endpoints,
+        telling=Telling(
+            channels=by_account,
+            outbox=store.outbox,
+            dispatcher=dispatcher,
+            door=door,
+            tell=reports.say,
+            clock=clock,
+        ),
+        door=door,
+        policy=policy,
+        clock=clock,
+    )
     worker = Worker(
         policy=policy,
         agents=agents,
@@ -223,6 +252,7 @@ def assemble(
         record=facts,
         drafts=drafts,
         loop=Loop(clarifications, clarifying),
+        commands=room,
     )
     gateway = Gateway(
         policy=policy,
@@ -257,6 +287,7 @@ def assemble(
                 store.interactions.sweep,
                 store.deliveries.sweep,
                 store.approvals.sweep,
+                store.commands.sweep,
             ),
             channels=by_account,
             agents=tuple(agents.values()),
@@ -283,6 +314,7 @@ def assemble(
                 decided.editing.run,
                 saying.run,
                 clarifications.run,
+                room.recover,
                 *(one for ask in asking if (one := ask(of_people)) is not None),
             ),
         ),
@@ -340,6 +372,7 @@ async def run_gateway(config: Config) -> None:
             asking=asking,
             dispatchers=config.api.dispatchers,
             facts=facts,
+            commands=config.commands,
         )
         verbs.update(grant_verbs(daemon.crew.grants))
         verbs.update(approval_verbs(daemon.crew.approvals))

@@ -76,6 +76,7 @@ def interface(config: Config) -> list[Asks]:
 
     def serving(rooms: Rooms) -> Service:
         from bot.api.approvals import ApprovalsApi
+        from bot.api.commands import CommandsApi
         from bot.api.deliveries import DeliveriesApi
         from bot.api.grants import GrantsApi
         from bot.api.interactions import InteractionsApi
@@ -87,6 +88,7 @@ def interface(config: Config) -> list[Asks]:
         parts = (
             QuestionsApi(rooms.worker, rooms.questions, clock=utc_now),
             InteractionsApi(rooms.worker, rooms.clarifications),
+            CommandsApi(rooms.worker),
             ApprovalsApi(rooms.worker, rooms.approvals, clock=utc_now),
             DeliveriesApi(rooms.schedule),
             GrantsApi(rooms.grants, Callers(settings.dispatchers, others=settings.keys), clock=utc_now),
