@@ -23,6 +23,13 @@ rules:                          # the first that fits is played
           question: "Which composition?"
           candidates: [{ id: alpha, name: Alpha }, { id: beta, name: Beta }]
       - final: "The report on {slot.composition} is under way."
+  - when: { words: [close my order] }
+    say:
+      - command:                             # the gateway runs it on behalf of the person; see docs/commands.md
+          name: close_order
+          object: o-17
+          otherwise: [{ final: "{command.text}" }]  # it was refused or not carried out; without it nothing is said
+      - final: "Closed ({command.outcome})."
 classify:                                    # what free text is while a clarification is open; otherwise unclear
   - { words: [never mind], verdict: cancel }
 otherwise:
@@ -58,6 +65,8 @@ from policy.tree import DocumentError, content, dotted, find
 LONGEST_WAIT_S: Final = 60.0
 ANSWERS: Final = re.compile(r"\{answer(?:\.(?P<name>[^{}\s]+))?\}")
 """What stands in a text for an answer, or for one field of it."""
+COMMANDS: Final = re.compile(r"\{command\.(?P<name>outcome|text)\}")
+"""What stands in a text for what came of the latest command."""
 SLOTS: Final = re.compile(r"\{slot\.(?P<name>[^{}\s]+)\}")
 """What stands in a text for what is in a slot of the plan."""
 _TAGS: Final = ("_", "constrained", "list[")  # what pydantic calls the branches of a union, in paths
@@ -137,7 +146,24 @@ class Need:
     after: tuple[str, ...] = ()
 
 
-Step = out.Output | Wait | Crash | Ask | Propose | Need
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunCommand:
+    """A step: a command is run on behalf of the person (CMD).
+
+    Attributes:
+        name: of the command.
+        object_id: the one object; ``{slot.name}`` in it is the slot of the plan.
+        words: the agent's own.
+        otherwise: steps to play instead of those that follow, where it was not done.
+    """
+
+    name: str
+    object_id: str | None = field(default=None, repr=False)
+    words: str | None = field(default=None, repr=False)
+    otherwise: "tuple[Step, ...]" = ()
+
+
+Step = out.Output | Wait | Crash | Ask | Propose | Need | RunCommand
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -447,6 +473,16 @@ class _Propose(_Strict):
         )
 
 
+class _Command(_Strict):
+    name: _Filled
+    object: str | None = None
+    text: str | None = None
+    otherwise: "Sequence[_Step]" = ()
+
+    def step(self) -> RunCommand:
+        return RunCommand(name=self.name, object_id=self.object, words=self.text, otherwise=_flat(self.otherwise))
+
+
 class _Candidate(_Strict):
     id: str
     name: str
@@ -503,6 +539,7 @@ class _Step(_Strict):
     ask: _Ask | None = None
     propose: _Propose | None = None
     clarify: _Clarify | None = None
+    command: _Command | None = None
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
@@ -530,6 +567,8 @@ class _Step(_Strict):
             return self.propose.step()
         if self.clarify is not None:
             return Need(clarify=self.clarify.clarify(), after=tuple(self.clarify.after))
+        if self.command is not None:
+            return self.command.step()
         if self.wait is not None:
             return Wait(seconds=self.wait)
         if self.crash is not None:
@@ -585,8 +624,8 @@ def _check_slots(steps: tuple[Step, ...]) -> None:
             if step.clarify.slot in known:
                 raise ValueError("two clarifications fill slots of one name, and {slot.name} could be either")
             known.add(step.clarify.slot)
-        elif isinstance(step, out.Final):
-            for found in SLOTS.finditer(step.text):
+        elif isinstance(step, out.Final | RunCommand):
+            for found in SLOTS.finditer(step.text if isinstance(step, out.Final) else step.object_id or ""):
                 if found["name"] not in known:
                     raise ValueError(f"no clarification before this text fills the slot of {found[0]}")
     if known:
@@ -614,6 +653,8 @@ def _check_answers(steps: tuple[Step, ...], known: frozenset[str]) -> None:
         elif isinstance(step, Propose):
             for branch in (step.approved, step.denied, step.returned, step.expired):
                 _check_answers(branch, known)
+        elif isinstance(step, RunCommand):
+            _check_answers(step.otherwise, known)
         elif isinstance(step, out.Final):
             for found in ANSWERS.finditer(step.text):
                 if known and found["name"] is not None and found["name"] not in known:

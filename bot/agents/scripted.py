@@ -9,9 +9,10 @@ from typing import Final as Constant
 from typing import assert_never
 
 from bot.agents.answers import Answers
-from bot.agents.script import Ask, Crash, Ending, Need, Propose, Script, Step, Wait, load_script, plan_of
+from bot.agents.script import Ask, Crash, Ending, Need, Propose, RunCommand, Script, Step, Wait, load_script, plan_of
 from bot.model.approval import Approval, ApprovalState
-from bot.model.errors import ProposalError
+from bot.model.command import RunState
+from bot.model.errors import CommandError, ProposalError
 from bot.model.interaction import Doubt, Verdict
 from bot.model.output import (
     Clarify,
@@ -100,6 +101,9 @@ class ScriptedAgent:
                         yield clarify if request.continuing is not None else replace(clarify, plan=plan_of(steps))
                         return
                     answers.fill(clarify.slot, value)
+                case RunCommand():
+                    if not await _run_command(step, desk, answers):
+                        waiting = deque((*step.otherwise, Silence()))
                 case Wait(seconds=seconds):
                     await self._pause(seconds)
                 case Crash(text=text):
@@ -137,6 +141,20 @@ class ScriptedAgent:
 
     async def close(self) -> None:
         """There is nothing to let go of."""
+
+
+async def _run_command(step: RunCommand, desk: Desk, answers: Answers) -> bool:
+    """Run a command; whether it was done. What the tool itself refuses has its code as outcome."""
+    object_id = None if step.object_id is None else answers.exact(step.object_id)
+    try:
+        ran = await desk.run_command(step.name, object_id, words=step.words)
+    except CommandError as error:
+        answers.ran(error.code, str(error))
+        return False
+    answers.ran(ran.state.value, ran.text)
+    if ran.answer is not None:
+        answers.filled_in(ran.answer)
+    return ran.state is RunState.DONE and (ran.question is None or ran.answer is not None)
 
 
 def _in_slot(request: Request, clarify: Clarify) -> str | None:

@@ -1,4 +1,4 @@
-"""The room of commands (CMD): an agent's call is checked, its object resolved, its rules judged; then it is carried out.
+"""The room of commands (CMD): a call is checked, its object resolved, its rules judged; then it is carried out.
 
     call -> known? allowed? expected? busy? -> slots -> object -> rules -> noted as begun -> carried out -> end is noted
               |______ plain English, nothing was run ______|        |_ refused: reasons, in the person's language
@@ -6,7 +6,7 @@
 A run whose end was not noted, because the process died or the endpoint was silent, is unknown: operators are told, and
 it is never repeated by itself. Forms and slots are the exception: doing them again under the same key does nothing.
 
-INVARIANT: one run at a time in a conversation. An object stands in memory for its run only; the store has digests (CMD-5).
+INVARIANT: one run at a time in a conversation. An object is in memory for its run only; the store has digests (CMD-5).
 """
 
 import asyncio

@@ -16,7 +16,8 @@ ENGLISH: Final[dict[str, str]] = {
     "command.handover_said": "They said:",
     "command.handover_words": "The agent says:",
     "command.handover_stranger": "somebody whom the policy does not know",
-    "command.unknown": "Nobody can tell whether a command was carried out (run {run}). It will not be run again by itself.",
+    "command.unknown": "Nobody can tell whether a command was carried out (run {run}). "
+    "It will not be run again by itself.",
 }
 
 

@@ -80,10 +80,10 @@ class ObjectSection(Shape):
     """An entry of ``objects.table``."""
 
     display: Annotated[str, Field(min_length=1, max_length=200)]
-    people: list[Identifier] = []
-    groups: list[Identifier] = []
-    counterparties: list[Identifier] = []
-    fields: dict[Code, Word] = {}
+    people: list[Identifier] = Field(default_factory=list)
+    groups: list[Identifier] = Field(default_factory=list)
+    counterparties: list[Identifier] = Field(default_factory=list)
+    fields: dict[Code, Word] = Field(default_factory=dict)
 
 
 class ObjectsSection(Shape):
@@ -119,7 +119,7 @@ class ActionSection(Shape):
     question: Texts | None = None
     form: Annotated[dict[str, Any] | None, Field(alias="schema")] = None
     who: Literal["asker", "people", "operators", "anyone"] = "asker"
-    people: list[Identifier] = []
+    people: list[Identifier] = Field(default_factory=list)
     important: bool = False
     ttl: Duration = timedelta(hours=1)
     room: Word | None = None
@@ -133,11 +133,11 @@ class CommandSection(Shape):
     title: Texts | None = None
     audiences: Annotated[list[Literal["external", "internal", "operator"]], Field(min_length=1)]
     people: list[Identifier] | None = None
-    groups: list[Identifier] = []
+    groups: list[Identifier] = Field(default_factory=list)
     objects: ObjectsSection | None = None
-    rules: list[RuleSection] = []
+    rules: list[RuleSection] = Field(default_factory=list)
     keep_as: Code | None = None
-    reads: list[Code] = []
+    reads: list[Code] = Field(default_factory=list)
     action: ActionSection
 
 
