@@ -157,7 +157,7 @@ async def test_an_object_is_looked_up_with_the_identity_of_the_person_and_no_oth
         await gateway.settled()
         api.say(chat=MALLORY, sender=MALLORY, text="please")
         await gateway.settled()
-        assert [(one["person"], one["object"]) for one in orders.looks][0] == ("bob", "o-99")
+        assert (orders.looks[0]["person"], orders.looks[0]["object"]) == ("bob", "o-99")
         assert {one["person"] for one in orders.looks} == {"bob", "ann", None}
         assert {one["person"] for one in orders.calls} == {"ann"}
         assert {str(one) for one in agent.errors} == {"There is no such object."}
