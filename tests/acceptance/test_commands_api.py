@@ -156,14 +156,13 @@ async def working(tmp_path, api, commands):
     settings = loaded(tmp_path / "config", commands)
     async with running(
         tmp_path, api=api, agent=agent, further=[idle], limits=OPEN, policy=POLICY, commands=settings
-    ) as gateway:
-        async with interface(gateway) as url, asyncio.timeout(30), aiohttp.ClientSession() as session:
-            try:
-                api.say(chat=BOB, sender=BOB, text="please")
-                await agent.started.wait()
-                yield Api(url=url, http=session, agent=agent, gateway=gateway)
-            finally:
-                agent.gate.set()
+    ) as gateway, interface(gateway) as url, asyncio.timeout(30), aiohttp.ClientSession() as session:
+        try:
+            api.say(chat=BOB, sender=BOB, text="please")
+            await agent.started.wait()
+            yield Api(url=url, http=session, agent=agent, gateway=gateway)
+        finally:
+            agent.gate.set()
 
 
 @rule("CMD-1", "CMD-3")
