@@ -28,6 +28,7 @@ _STATUS: Final[Mapping[str, int]] = {
     "nobody": 403,
     "version_conflict": 409,
     "ended": 409,
+    "superseded": 409,
     "open": 409,
     "closed": 409,
     "key_used": 409,

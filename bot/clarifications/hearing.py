@@ -16,7 +16,7 @@ from typing import Final
 from bot.clarifications.asking import values_of
 from bot.clarifications.room import ClarificationRoom
 from bot.clarifications.words import ClarificationWords
-from bot.model.interaction import Clarification, ClarificationState, Doubt, Interaction, Verdict, VerdictKind
+from bot.model.interaction import Candidate, Clarification, ClarificationState, Doubt, Interaction, Verdict, VerdictKind
 from bot.model.output import Final as Answer
 from bot.model.plan import MAX_VALUE
 from bot.model.question import Question, Way
@@ -182,8 +182,21 @@ class ClarificationHearing:
         heard = await self._resolved(clarification, question, event, text, language=language)
         if heard is None:  # it names none of them
             why = plain(ClarificationWords(language).say("unclear"))
-            await self._room.again(clarification, why, message=event.message)
-        return heard or Heard()
+            heard = await self._again(clarification, why, event, language)
+        return heard
+
+    async def _again(
+        self,
+        clarification: Clarification,
+        why: str,
+        event: Event,
+        language: str,
+        *,
+        candidates: Sequence[Candidate] | None = None,
+    ) -> Heard:
+        """Ask once more; where that may not be shown any more, say that nothing goes on."""
+        asked = await self._room.again(clarification, why, candidates=candidates, message=event.message)
+        return Heard() if asked else Heard(says=Answer(text=plain(ClarificationWords(language).say("cancelled"))))
 
     async def _verdict(
         self,
@@ -221,8 +234,7 @@ class ClarificationHearing:
         if len(meant) > 1:
             why = plain(ClarificationWords(language).say("between"))
             candidates = [clarification.candidates[one] for one in meant]
-            await self._room.again(clarification, why, candidates=candidates, message=event.message)
-            return Heard()
+            return await self._again(clarification, why, event, language, candidates=candidates)
         said = event.message
         if meant:
             values = values_of(clarification, clarification.candidates[meant[0]].id)

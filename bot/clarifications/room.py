@@ -62,6 +62,7 @@ _STEPS: Final = 1_000
 _SAID: Final = {
     "unknown": "there is no such interaction",
     "ended": "the interaction has ended",
+    "superseded": "a newer request of this conversation goes on",
     "slot": "there is no such slot, or something stands in it",
     "open": "another clarification of this interaction is open",
     "candidate": "this is no candidate of the clarification",
@@ -303,11 +304,15 @@ class ClarificationRoom:
         *,
         candidates: Sequence[Candidate] | None = None,
         message: str | None = None,
-    ) -> None:
-        """Ask once more, for the reason, with these candidates or those from before, because of what a message said."""
+    ) -> bool:
+        """Ask once more, for the reason, with these candidates or those from before, because of what a message said.
+
+        Returns:
+            False: it may not be shown any more, and the interaction has ended with that.
+        """
         interaction = await self.store.get(clarification.interaction_id)
         if interaction is None:
-            return
+            return True
         new = _once_more(
             clarification, why, clarification.candidates if candidates is None else candidates, now=self._clock()
         )
@@ -319,7 +324,13 @@ class ClarificationRoom:
         )
         if isinstance(put, Put):
             await self._close(put.closed)
-            await self._show(put.interaction, put.clarification)
+            try:
+                await self._show(put.interaction, put.clarification)
+            except AskError as error:  # the policy has changed since it was asked
+                log.warning("clarification_not_shown", code=error.code)
+                await self.end(interaction.id, "cancel")
+                return False
+        return True
 
     # answering
 

@@ -12,9 +12,9 @@ INVARIANT: one run at a time in a conversation. An object is in memory for its r
 import asyncio
 import uuid
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from datetime import datetime
-from typing import Final, assert_never
+from typing import Any, Final, assert_never
 
 from bot.commands.deciding import OnBehalfOf, allowed, check_input, in_language, judged, offered
 from bot.commands.refusals import refusal
@@ -82,6 +82,7 @@ class CommandRoom:
         self._resolving = Resolving(endpoints, lambda: uuid.uuid4().hex)
         self._busy: set[str] = set()
         self._outcomes: OrderedDict[str, Outcome] = OrderedDict()
+        self._settling: set[asyncio.Task[None]] = set()
         self._opened_at = clock()
 
     def offered(self, call: Call) -> tuple[Offered, ...]:
@@ -251,11 +252,20 @@ class CommandRoom:
         except AgentError:
             log.warning("command_unknown", run=run.id[:8])
         finally:  # also where the run was stopped meanwhile: then nobody can tell
-            settling = asyncio.create_task(self._settle(command, call, run, outcome), name="settle")
-            await asyncio.shield(settling)
+            await self._by_all_means(self._ended(command, call, run, outcome))
+        return outcome
+
+    async def _by_all_means(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do it to its end, also where whoever waits for it is stopped."""
+        task = asyncio.create_task(work, name="settle")
+        self._settling.add(task)
+        task.add_done_callback(self._settling.discard)
+        await asyncio.shield(task)
+
+    async def _ended(self, command: Command, call: Call, run: NewRun, outcome: Outcome) -> None:
+        await self._settle(command, call, run, outcome)
         if outcome.state is RunState.UNKNOWN:
             await self._tell_unknown(run.id)
-        return outcome
 
     async def _settle(self, command: Command, call: Call, run: NewRun, outcome: Outcome) -> None:
         keep = None
@@ -319,6 +329,6 @@ class CommandRoom:
 
     async def _tell_unknown(self, run_id: str) -> None:
         try:
-            await self._telling.tell(lambda language: CommandWords(language).say("unknown", run=run_id[:8]))
+            await self._telling.unknown(run_id)
         except StoreError as error:
             log.error("command_not_told", error=type(error).__name__)

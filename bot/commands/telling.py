@@ -43,9 +43,11 @@ class Telling:
         self._tell = tell
         self._clock = clock
 
-    async def tell(self, say: Callable[[str], str]) -> int:
-        """Tell operators; how many channels were told."""
-        return await self._tell(say)
+    async def unknown(self, run_id: str) -> None:
+        """Tell operators that nobody knows what came of a run (CMD); there is one at a time in a conversation."""
+        await self._tell(
+            lambda language: CommandWords(language).say("unknown", run=run_id[:8]), about="command_unknown"
+        )
 
     async def summary(self, action: SummaryAction, call: Call) -> bool:
         """Show the agent's words in the room; False: they may not be shown there.
@@ -82,7 +84,13 @@ class Telling:
 
     async def handover(self, call: Call, person: Person | None, thing: Thing | None) -> bool:
         """Tell operators who needs a person and what for; False: nobody could be told."""
-        return bool(await self._tell(lambda language: handover_words(call, person, thing, language)))
+        return bool(
+            await self._tell(
+                lambda language: handover_words(call, person, thing, language),
+                about="command_handover",
+                place=str(call.destination.room),
+            )
+        )
 
 
 def handover_words(call: Call, person: Person | None, thing: Thing | None, language: str) -> str:

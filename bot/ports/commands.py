@@ -112,6 +112,12 @@ Ask = Callable[[Asking], Awaitable[Question]]
 class Tell(Protocol):
     """Tells operators on verified internal channels."""
 
-    async def __call__(self, say: Callable[[str], str], /) -> int:
-        """Args: say: the words in a language. Returns how many channels were told."""
+    async def __call__(self, say: Callable[[str], str], /, *, about: str, place: str | None = None) -> int:
+        """Tell them; returns how many channels were told.
+
+        Args:
+            say: the words in a language.
+            about: what kind of report it is.
+            place: that has brought it about, and may do so a few times a minute; None: without limit.
+        """
         ...

@@ -100,6 +100,8 @@ class Loop:
                 case _:
                     return result
         except (InteractionError, AskError) as error:
+            if error.code == "superseded":  # the person has asked for something else meanwhile
+                return Asked()
             log.warning("clarification_refused", agent=origin.agent, code=error.code, cause=str(error))
             return SafeError(failure=Failure.UNAVAILABLE)
 

@@ -22,9 +22,10 @@ from policy.ruleset import Policy, Resend
 
 log = get_logger(__name__)
 
-_SAID = "command"
 MOST_A_MINUTE = 10
 """Reports of one kind, where outsiders can bring them about; the log has all of them."""
+MOST_OF_A_PLACE = 3
+"""Of these in a minute, where a place brings them about: none takes the place of another."""
 _BROUGHT_ABOUT = frozenset(
     {Notice.RUN_FAILED, Notice.WITHHELD_REPORT, Notice.QUESTION_WITHHELD, Notice.POISON, Notice.DELIVERY_MUTED}
 )
@@ -76,14 +77,22 @@ class Reports:
 
         return await self._send(words, notice.value)
 
-    async def say(self, words: Callable[[str], str]) -> int:
-        """Tell the same channels in the words of another room, by language; agents and outsiders bring these about."""
-        now = self._clock()
-        if self._rates.count(_SAID, None, now=now) >= MOST_A_MINUTE:
-            log.warning("report_held_back", notice=_SAID)
-            return 0
-        self._rates.note(_SAID, None, now=now)
-        return await self._send(words, _SAID)
+    async def say(self, words: Callable[[str], str], *, about: str, place: str | None = None) -> int:
+        """Tell the same channels in the words of another room, by language.
+
+        Args:
+            words: the words in a language.
+            about: what kind of report it is; bounded.
+            place: whose people or agents have brought it about; None: nobody can bring about many.
+        """
+        if place is not None:
+            now, most = self._clock(), MOST_OF_A_PLACE * MOST_A_MINUTE
+            of_all, of_place = (self._rates.count(about, key, now=now) for key in (None, place))
+            if of_all >= most or of_place >= MOST_OF_A_PLACE:
+                log.warning("report_held_back", notice=about)
+                return 0
+            self._rates.note(about, place, now=now)
+        return await self._send(words, about)
 
     async def _send(self, say: Callable[[str], str], name: str) -> int:
         told = 0

@@ -196,6 +196,8 @@ def _start_one(tx: Transaction, interaction: Interaction, now: int) -> Started |
         return Started(interaction=known) if same else Refusal(code="key_used")
     closed: tuple[str, ...] = ()
     before = _first(tx.execute(sql.ACTIVE, (interaction.conversation,)).fetchall())
+    if before is not None and before.event_id > interaction.event_id:
+        return Refusal(code="superseded")  # a run that was parked meanwhile; its request is the older one
     if before is not None:  # CLAR-1
         closed = _end_one(tx, before, "supersede", now)
     tx.execute(sql.ADD, _interaction_row(interaction))

@@ -228,7 +228,7 @@ async def test_an_endpoint_that_hangs_up_leaves_the_run_unknown(api, tmp_path):
         assert len(orders.calls) == 1
 
 
-async def test_a_run_that_is_stopped_while_the_endpoint_works_is_unknown(api, tmp_path):
+async def test_a_run_that_is_stopped_while_the_endpoint_works_is_unknown_and_operators_are_told(api, tmp_path):
     orders, agent = Orders(gate=asyncio.Event()), Commander(runs=[("close_order", "o-17")])
     async with serving(orders) as url:
         settings = loaded(tmp_path / "config", {"close_order": taking(action=http(url))})
@@ -241,6 +241,11 @@ async def test_a_run_that_is_stopped_while_the_endpoint_works_is_unknown(api, tm
             await until(called)
             api.say(chat=BOB, sender=BOB, text="/stop")
             await gateway.settled()
+
+            async def told():
+                return any("Nobody can tell" in text for text in api.texts(INTERNAL))
+
+            await until(told)
             orders.gate.set()
     assert rows(tmp_path, "SELECT state FROM command_runs") == [("unknown",)]
 

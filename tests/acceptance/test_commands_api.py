@@ -154,9 +154,14 @@ async def working(tmp_path, api, commands):
     """Bob has asked for something, and the agent works on it until the end."""
     agent, idle = CountingAgent(answer=lambda _: [Silence()], gate=asyncio.Event()), CountingAgent(name="idle")
     settings = loaded(tmp_path / "config", commands)
-    async with running(
-        tmp_path, api=api, agent=agent, further=[idle], limits=OPEN, policy=POLICY, commands=settings
-    ) as gateway, interface(gateway) as url, asyncio.timeout(30), aiohttp.ClientSession() as session:
+    async with (
+        running(
+            tmp_path, api=api, agent=agent, further=[idle], limits=OPEN, policy=POLICY, commands=settings
+        ) as gateway,
+        interface(gateway) as url,
+        asyncio.timeout(30),
+        aiohttp.ClientSession() as session,
+    ):
         try:
             api.say(chat=BOB, sender=BOB, text="please")
             await agent.started.wait()

@@ -91,7 +91,7 @@ async def test_a_command_is_run_in_the_built_in_chat_with_the_rights_of_whoever_
         status, _ = await ann.post(f"/api/rooms/customers/messages/{card['id']}/tap", {"token": token})
         assert status == 200
         async with ann.stream() as stream:
-            while "closed" not in (await stream.until("message", room="customers"))["text"]:
+            while "closed o-17 (done)" not in (await stream.until("message", room="customers"))["text"]:
                 pass
     assert [(call["object"]["id"], call["person"]) for call in orders.calls] == [
         ("o-17", "ann"),
