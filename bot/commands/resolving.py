@@ -21,7 +21,7 @@ from bot.model.errors import AgentError
 from bot.ports.commands import Endpoints
 
 TABLE_S: Final = 0.05
-"""After which a table refuses: longer than any look into one."""
+"""After which a table refuses: longer than any look into one, and than cutting an endpoint off."""
 
 
 class Resolving:
@@ -65,5 +65,5 @@ class Resolving:
 
 
 def patience_s(command: Command) -> float:
-    """After how long an object that can't be read is refused."""
-    return command.objects.timeout_s if isinstance(command.objects, Endpoint) else TABLE_S
+    """After how long an object that can't be read is refused; an endpoint that is too slow has been cut off by then."""
+    return TABLE_S + (command.objects.timeout_s if isinstance(command.objects, Endpoint) else 0.0)

@@ -140,7 +140,7 @@ async def test_the_moment_of_a_refusal_does_not_tell_whether_an_object_exists(ap
         commanded(tmp_path, api, agent, {"close_order": looked_up(url, action=http(url))}),
     ):
         assert [(one.code, str(one)) for one in agent.errors] == [("unknown_object", "There is no such object.")] * 3
-        assert all(0.5 <= took < 1.5 for took in agent.took), agent.took
+        assert all(took >= 0.5 for took in agent.took), agent.took
         assert orders.calls == []
 
 
