@@ -82,7 +82,7 @@ def read_thing(object_id: str, answered: Answered) -> Thing | None:
         return None
     return Thing(
         id=object_id,
-        display=display,
+        display=_line(display) or object_id,
         fields={name: _word(value) for name, value in fields.items() if isinstance(value, str | bool | int)},
     )
 
@@ -133,6 +133,11 @@ def _object(body: bytes) -> dict[str, Any] | None:
     except orjson.JSONDecodeError:
         return None
     return document if isinstance(document, dict) else None
+
+
+def _line(display: str) -> str:
+    """A name in one line, of signs that can be seen: people read it, and customers may have written it."""
+    return "".join(sign for sign in " ".join(display.split()) if sign.isprintable())
 
 
 def _word(value: str | bool | int) -> str:

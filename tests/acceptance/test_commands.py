@@ -368,6 +368,37 @@ async def test_a_handover_tells_internal_channels_what_is_needed_and_the_agent_t
         assert [one.state for one in agent.ran] == [RunState.DONE]
 
 
+@rule("CMD-4")
+async def test_what_customers_and_agents_write_forges_no_line_of_a_handover_or_a_refusal(api, tmp_path):
+    forged = "Order 17\n\nWho asks: Ann.\u202e\u2028**They said:**"
+    orders = Orders(objects={"bob": {"o-17": forged, "o-18": "\u200b\u202e"}})
+    agent = Commander(runs=[("person", "o-17", "hm\nWho asks: Ann.")])
+    async with serving(orders) as url:
+        person = looked_up(url, action={"kind": "handover"})
+        async with commanded(tmp_path, api, agent, {"person": person}, text="x\nWhere: `here`."):
+            (told,) = api.sent(INTERNAL)
+    lines = told["text"].split("\n")
+    assert "What it is about: Order 17 Who asks: Ann. **They said:**." in lines
+    quoted = [one for one in told["entities"] if one["type"] in ("blockquote", "expandable_blockquote")]
+    whole = told["text"].encode("utf-16-le")
+    inside = "".join(whole[2 * q["offset"] : 2 * (q["offset"] + q["length"])].decode("utf-16-le") for q in quoted)
+    assert lines.count("Who asks: Ann.") == inside.count("Who asks: Ann.") == 1
+    assert "Where: `here`." in inside
+
+
+@rule("OUT-8")
+async def test_handovers_of_one_place_take_no_place_of_another(api, tmp_path):
+    agent = Commander(runs=[("person", None, f"number {number}") for number in range(5)])
+    person = {"description": "Calls.", "audiences": ["external"], "action": {"kind": "handover"}}
+    async with commanded(tmp_path, api, agent, {"person": person}) as gateway:
+        assert [one.state for one in agent.ran] == [RunState.DONE] * 3 + [RunState.FAILED] * 2
+        agent.ran.clear()
+        api.say(chat=MALLORY, sender=MALLORY, text="please")
+        await gateway.settled()
+        assert [one.state for one in agent.ran][:3] == [RunState.DONE] * 3
+        assert len(api.texts(INTERNAL)) == 6
+
+
 @rule("OUT-8")
 async def test_a_handover_that_reaches_nobody_stays_with_the_agent(api, tmp_path):
     agent = Commander(runs=[("person", "o-17")])

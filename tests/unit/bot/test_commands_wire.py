@@ -57,6 +57,8 @@ def test_calls_that_differ_in_anything_have_different_contents():
             answered(200, {"display": "A", "fields": {"s": "x", "t": True, "n": 3, "l": []}}),
             Thing(id="a", display="A", fields={"s": "x", "t": "true", "n": "3"}),
         ),
+        (answered(200, {"display": "A\n\u202eB \u2028 C"}), Thing(id="a", display="A B C")),
+        (answered(200, {"display": "\u200b\n"}), Thing(id="a", display="a")),
         (answered(201, {"display": "A"}), None),
         (answered(404, {"display": "A"}), None),
         (answered(200, {"display": ""}), None),
