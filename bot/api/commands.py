@@ -8,15 +8,16 @@ An agent runs commands in the run of a request alone, and on behalf of the perso
 """
 
 from collections.abc import Mapping
-from typing import Any, Final, Protocol
+from typing import Final
 
 from aiohttp import web
 
 from bot.api.answering import MAX_KEY, Reading, RefusedError, body_of, header_key, json_answer, read_object
 from bot.api.site import Callers
+from bot.commands.documents import offered_document, ran_document
 from bot.deliveries.pacing import Rate
-from bot.model.command import Offered, Ran
 from bot.model.errors import AskError, CommandError
+from bot.ports.commands import CommandDesk, DesksFor
 
 RUNS: Final = Rate(per_s=2.0, burst=20)
 _FIELDS: Final = frozenset({"request", "object", "text", "key"})
@@ -29,36 +30,6 @@ _STATUS: Final[Mapping[str, int]] = {
     "busy": 409,
     "key_used": 409,
 }
-
-
-class CommandDesk(Protocol):
-    """The desk of a run (see :class:`bot.runtime.desk.RequestDesk`)."""
-
-    def list_commands(self) -> tuple[Offered, ...]:
-        """What may be run."""
-        ...
-
-    async def start_command(
-        self, name: str, object_id: str | None = None, *, words: str | None = None, key: str | None = None
-    ) -> Ran:
-        """Run one.
-
-        Raises:
-            CommandError: the tool itself refuses.
-        """
-        ...
-
-
-class DesksFor(Protocol):
-    """Knows the runs of agents (see :class:`bot.runtime.worker.Worker`)."""
-
-    def desk_for(self, request_id: str, agent: str) -> CommandDesk:
-        """The desk of an agent that works on a request.
-
-        Raises:
-            AskError: it works on no such request.
-        """
-        ...
 
 
 class CommandsApi:
@@ -97,30 +68,3 @@ class CommandsApi:
             return self._runs.desk_for(request_id, agent)
         except AskError:
             raise RefusedError(403, "no_request", "you are not working on this request") from None
-
-
-def offered_document(one: Offered) -> dict[str, Any]:
-    """A command as agents hear of it."""
-    return {
-        "name": one.name,
-        "description": one.description,
-        "input_description": one.input_description,
-        "reads": list(one.reads),
-        "keep_as": one.keep_as,
-        "takes_text": one.words,
-    }
-
-
-def ran_document(ran: Ran) -> dict[str, Any]:
-    """What came of a run."""
-    return {
-        "run": ran.run,
-        "command": ran.command,
-        "outcome": ran.state.value,
-        "text": ran.text,
-        "object": None if ran.thing is None else {"id": ran.thing.id, "display": ran.thing.display},
-        "reasons": [{"code": code, "reason": text} for code, text in ran.reasons],
-        "result": ran.result,
-        "question": ran.question,
-        "repeated": ran.repeated,
-    }

@@ -1,4 +1,8 @@
-"""What the room of commands needs: a store, a way to endpoints, somebody to ask and somebody to tell."""
+"""What the room of commands needs: a store, a way to endpoints, somebody to ask and somebody to tell.
+
+What protocols of agents call is at the end: :class:`DesksFor` gives the desk of a request that an agent works on, and
+:class:`CommandDesk` lists and runs. :mod:`bot.commands.documents` says both in JSON.
+"""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -6,7 +10,7 @@ from datetime import datetime
 from typing import Protocol
 
 from bot.config.commands import Endpoint
-from bot.model.command import RunState
+from bot.model.command import Offered, Ran, RunState
 from bot.model.question import Asking, Question
 
 
@@ -119,5 +123,41 @@ class Tell(Protocol):
             say: the words in a language.
             about: what kind of report it is.
             place: that has brought it about, and may do so a few times a minute; None: without limit.
+        """
+        ...
+
+
+class CommandDesk(Protocol):
+    """The desk of a run as protocols of agents use it (see :class:`bot.runtime.desk.RequestDesk`)."""
+
+    def list_commands(self) -> tuple[Offered, ...]:
+        """What may be run."""
+        ...
+
+    async def start_command(
+        self, name: str, object_id: str | None = None, *, words: str | None = None, key: str | None = None
+    ) -> Ran:
+        """Run one; what an action opens (a form) is answered later, and the id of the question is in what this returns.
+
+        Args:
+            name: of the command.
+            object_id: the one object (CMD-2).
+            words: the agent's own, for commands that take some.
+            key: the same call made again has the same; None: counted within the run.
+
+        Raises:
+            CommandError: the tool itself refuses; nothing was run (CMD-4).
+        """
+        ...
+
+
+class DesksFor(Protocol):
+    """Knows the runs of agents (see :class:`bot.runtime.worker.Worker`)."""
+
+    def desk_for(self, request_id: str, agent: str) -> CommandDesk:
+        """The desk of an agent that works on a request.
+
+        Raises:
+            AskError: it works on no such request.
         """
         ...

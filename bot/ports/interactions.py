@@ -24,7 +24,8 @@ class Refusal:
     """It can't be done, and nothing of it was.
 
     Attributes:
-        code: ``unknown``, ``ended``, ``slot``, ``open``, ``candidate``, ``closed``, ``key_used`` or ``gone``.
+        code: ``unknown``, ``ended``, ``superseded``, ``slot``, ``open``, ``candidate``, ``closed``, ``key_used`` or
+            ``gone``.
     """
 
     code: str
