@@ -70,6 +70,21 @@ async def test_a_sign_on_an_old_card_changes_nothing(desk, room):
     assert interaction.plan_version == 2
 
 
+@rule("CLAR-3")
+async def test_nobody_else_answers_or_cancels_in_a_room(desk, room):
+    agent = PlanningAgent()
+    async with desk.running(agent=agent) as gateway:
+        card = await begun(desk, gateway, room)
+        await desk.ann.react(room, card["event_id"], "2️⃣")
+        for words in ("Beta", "cancel"):
+            await desk.judged(await desk.ann.say(room, words, reply=card["event_id"]))
+        await gateway.settled()
+        interaction = await active(gateway)
+        assert (interaction.plan_version, len(agent.requests)) == (1, 1)
+        await desk.bob.react(room, card["event_id"], "2️⃣")
+        await shown(desk, room, "Which format?")
+
+
 @rule("CLAR-4", "CLAR-5")
 async def test_an_edited_reply_is_a_correction_and_the_second_question_comes_anew(desk, room):
     agent = PlanningAgent()
