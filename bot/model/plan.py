@@ -156,8 +156,8 @@ def read_plan(document: object) -> Plan:
     if not reading.problems:
         reading.check_cycles(plan)
     if reading.problems:
-        first = reading.problems[0]
-        raise InteractionError("plan", f"{first[0] or '/'}: {first[1]}", problems=tuple(reading.problems))
+        code = reading.problems[0][1]  # without the path: names in it are the agent's, and this text may be logged
+        raise InteractionError("plan", f"the plan can't be read: {code}", problems=tuple(reading.problems))
     return plan
 
 

@@ -140,3 +140,10 @@ def test_only_listed_transitions_lead_anywhere():
                     after(INTERACTION, state, verb)
     with pytest.raises(TransitionError):
         after(CLARIFICATION, ClarificationState.STALE, "answer")
+
+
+def test_the_text_of_an_error_names_nothing_of_the_agents():
+    with pytest.raises(InteractionError) as refused:
+        read_plan({"tasks": {"SYNTHETIC secret": {"slots": {}}}})
+    assert "SYNTHETIC" not in str(refused.value)
+    assert refused.value.problems[0][0] == "/tasks/SYNTHETIC secret"
