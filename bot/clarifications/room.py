@@ -57,6 +57,8 @@ log = get_logger(__name__)
 
 MAX_RECHECKS: Final = 3
 """In a row; an agent whose workspace changes all the time comes to no end (CLAR-6)."""
+MAX_ASKED: Final = 20
+"""Clarifications that an agent asks from outside in one run: a person is no machine."""
 LOOK_EVERY_S: Final = 30.0
 _STEPS: Final = 1_000
 _SAID: Final = {
@@ -117,6 +119,7 @@ class ClarificationRoom:
         self._resume: Resume | None = None
         self._told: Told | None = None
         self._steps: OrderedDict[tuple[str, str], tuple[str, ...]] = OrderedDict()
+        self._asked: OrderedDict[int, int] = OrderedDict()
         questions.follow(self.question_ended)
 
     def go_on_with(self, resume: Resume, told: Told) -> None:
@@ -184,6 +187,8 @@ class ClarificationRoom:
         interaction = await self.store.get(interaction_id)
         if interaction is None or interaction.conversation != self.conversation(origin.place.destination, origin.asker):
             raise InteractionError("unknown", _SAID["unknown"])
+        if self._asked.get(origin.event_id, 0) >= MAX_ASKED:
+            raise InteractionError("too_many", f"at most {MAX_ASKED} clarifications are asked in one run")
         put = await self._put(
             clarify,
             interaction_id,
@@ -192,6 +197,9 @@ class ClarificationRoom:
             beginning=None,
             base=interaction.plan_version if clarify.base_plan_version is None else clarify.base_plan_version,
         )
+        self._asked[origin.event_id] = self._asked.get(origin.event_id, 0) + put.new
+        while len(self._asked) > _STEPS:
+            self._asked.popitem(last=False)
         await self._show(put.interaction, put.clarification, to=origin.to)
         return put.clarification
 

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from bot.clarifications import room
 from bot.model.interaction import Candidate, InteractionState, Workspace
 from bot.model.output import Clarify, Final, WorkspaceChanged
 from bot.model.question import Asking
@@ -180,6 +181,20 @@ async def test_of_many_plans_patches_and_answers_at_once_one_wins_and_the_others
         refused = next(document for status, document in patched if status == 409)
         assert (refused["error"], refused["problems"][0]["detail"]) == ("version_conflict", "2")
         assert (await there.look(active))["planVersion"] == 2
+
+
+@rule("CLAR-2")
+async def test_an_agent_can_not_flood_a_person_with_questions_in_one_run(api, tmp_path, monkeypatch):
+    monkeypatch.setattr(room, "MAX_ASKED", 3)
+    async with interface(tmp_path, api) as there:
+        statuses = []
+        for number in range(5):
+            begun = await there.start(key=f"k{number}")
+            statuses.append((await there.ask(begun))[0])
+        assert statuses == [201, 201, 201, 429, 429]
+        there.agent.gate.set()
+        await there.gateway.settled()
+    assert len([text for text in api.texts(BOB) if "Which composition?" in text]) == 3
 
 
 @rule("CLAR-5")
