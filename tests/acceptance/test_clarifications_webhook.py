@@ -9,6 +9,8 @@ import pytest
 from aiohttp import web
 
 from bot.agents.openai import OpenAIAgent
+from bot.agents.script import load_script
+from bot.agents.scripted import ScriptedAgent
 from bot.agents.webhook import WebhookAgent
 from bot.channels.telegram.limits import Limits
 from bot.model.interaction import InteractionState
@@ -56,6 +58,31 @@ async def test_the_agent_of_the_handbook_holds_a_conversation(api, tmp_path, han
         tap(api, fourth, "HTML")
         await said(api, "Here is beta as html.")
         await gateway.settled()
+
+
+@rule("CLAR-2", "CLAR-7")
+async def test_the_script_of_the_handbook_holds_a_conversation(api, tmp_path):
+    text = (Path(__file__).parents[2] / "docs" / "clarifications.md").read_text(encoding="utf-8")
+    (rules,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    script = load_script(f"version: 1\nrules:\n{rules}otherwise: [{{silence: true}}]\n", source="handbook")
+    agent, limits = ScriptedAgent(name="main", script=script), Limits(chat=None, group=None, total=None)
+    async with running(tmp_path, api=api, agent=agent, limits=limits, policy=POLICY) as gateway:
+        api.say(chat=BOB, sender=BOB, text="the report")
+        tap(api, await card(api, "Alpha or Beta?"), "Beta")
+        await card(api, "Which format?")
+        api.say(chat=BOB, sender=BOB, text="as a *poster*")
+        await said(api, "Here is Beta as as a *poster*.")
+        await gateway.settled()
+
+
+def test_the_steps_of_the_handbook_of_agents_load():
+    text = (Path(__file__).parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
+    steps = [
+        one for one in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if one.startswith(("- command", "- propose"))
+    ]
+    assert len(steps) == 2
+    for one in steps:
+        assert load_script(f"version: 1\notherwise:\n{one}", source="handbook").otherwise
 
 
 @rule("CLAR-4", "CLAR-1")
