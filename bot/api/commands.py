@@ -28,6 +28,7 @@ _STATUS: Final[Mapping[str, int]] = {
     "question": 403,
     "slot_empty": 409,
     "busy": 409,
+    "too_many": 429,
     "key_used": 409,
 }
 

@@ -15,6 +15,7 @@ TEXTS: Final = {
     "text_missing": "This command needs a text.",
     "text_too_long": "This text is too long.",
     "busy": "A command is running in this conversation. Wait until it has ended.",
+    "too_many": "Too many commands were run for this request.",
     "key_used": "This key was used for another command.",
     "question": "The form can't be opened here.",
 }

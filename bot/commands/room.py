@@ -38,6 +38,8 @@ from policy.ruleset import Access, Policy
 log = get_logger(__name__)
 
 NAMESPACE: Final = uuid.UUID("5b0c6a0e-8f5e-5d0c-9a57-0d15c4ee7001")
+MAX_RUNS: Final = 50
+"""Of commands for one request: an agent that goes round in circles comes to an end."""
 _REMEMBERED: Final = 500
 """Outcomes that are known with their words as long as the process lives, for calls that are made again."""
 _SAID: Final = {
@@ -82,6 +84,7 @@ class CommandRoom:
         self._resolving = Resolving(endpoints, lambda: uuid.uuid4().hex)
         self._busy: set[str] = set()
         self._outcomes: OrderedDict[str, Outcome] = OrderedDict()
+        self._runs: OrderedDict[int, int] = OrderedDict()
         self._settling: set[asyncio.Task[None]] = set()
         self._opened_at = clock()
 
@@ -105,6 +108,7 @@ class CommandRoom:
             conversation = conversation_of(whom.policy, call.destination, call.account) or str(call.destination)
             if conversation in self._busy:
                 raise refusal("busy")
+            self._count(call.event_id)
             self._busy.add(conversation)
             try:
                 ran = await self._run(command, call, whom, ask)
@@ -148,6 +152,14 @@ class CommandRoom:
             raise refusal("not_allowed")
         check_input(command, call)
         return command, whom
+
+    def _count(self, event_id: int) -> None:
+        run_before = self._runs.get(event_id, 0)
+        if run_before >= MAX_RUNS:
+            raise refusal("too_many")
+        self._runs[event_id] = run_before + 1
+        while len(self._runs) > _REMEMBERED:
+            self._runs.popitem(last=False)
 
     # running
 

@@ -64,7 +64,9 @@ class Telling:
         text = f"{CommandWords(settings.language).say('summary')}\n\n{call.words or ''}"
         basis = Basis.REQUEST if here else Basis.REPORT
         parts = channel.present(Speech.FINAL, Final(text=text), to=Reply(destination=room))
-        if any(self._door.verdict(part, place, basis, written_for=call.audience) is not None for part in parts):
+        verdicts = [self._door.verdict(part, place, basis, written_for=call.audience) for part in parts]
+        verdicts.append(self._door.verdict_together(parts, place, basis))  # a word may be cut between two (OUT-2)
+        if any(verdict is not None for verdict in verdicts):
             return False
         new = [
             NewPart(

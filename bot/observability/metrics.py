@@ -48,6 +48,7 @@ COMMAND_ENDS: Final = frozenset(
         "unknown_object",
         "slot_empty",
         "busy",
+        "too_many",
         "key_used",
     }
 )

@@ -7,10 +7,12 @@ from contextlib import asynccontextmanager, closing
 import pytest
 
 from bot.channels.telegram.limits import Limits
+from bot.commands import room
 from bot.model.command import RunState
 from bot.model.interaction import Candidate
 from bot.model.output import Clarify, Final
 from tests.acceptance.test_clarifications import card, tap, until
+from tests.acceptance.test_content import POLICY as GUARDED
 from tests.commanding import SECRET, TABLE, Commander, Orders, http, loaded, taking
 from tests.harness import ANN, BOB, BOT_ID, GROUP, INTERNAL, MALLORY, POLICY, running
 from tests.servers.agents import serving
@@ -424,6 +426,28 @@ async def test_a_private_chat_with_an_operator_is_not_quoted_to_others(api, tmp_
         assert "Who asks: Ann." in told
         assert "secret" not in told
         assert f":{ANN}" not in told
+
+
+@rule("CMD-4")
+async def test_an_agent_that_goes_round_in_circles_comes_to_an_end(api, tmp_path, monkeypatch):
+    monkeypatch.setattr(room, "MAX_RUNS", 3)
+    agent = Commander(runs=[("summary", None, "the same")] * 5)
+    summary = {"description": "Sums up.", "audiences": ["external"], "action": {"kind": "summary"}}
+    async with commanded(tmp_path, api, agent, {"summary": summary}):
+        assert [one.code for one in agent.errors] == ["too_many"] * 2
+        assert len([text for text in api.texts(BOB) if "the same" in text]) == 3
+
+
+@rule("AUTO-5", "OUT-2")
+async def test_a_summary_is_judged_whole_where_it_is_cut_into_several_messages(api, tmp_path):
+    words = [f"{'😀' * (2020 + shift)} Red Fox{' and so on' * 10}" for shift in range(16)]
+    agent = Commander(runs=[("summary", None, one) for one in words])
+    summary = {"description": "Sums up.", "audiences": ["external"], "action": {"kind": "summary"}}
+    async with commanded(
+        tmp_path, api, agent, {"summary": summary}, policy=GUARDED, chat=GROUP, text="@desk_bot please"
+    ):
+        assert [one.state for one in agent.ran] == [RunState.FAILED] * 16
+        assert not any("Fox" in text for text in api.texts(GROUP))
 
 
 @rule("OUT-5")
