@@ -29,6 +29,7 @@ _STATUS: Final[Mapping[str, int]] = {
     "version_conflict": 409,
     "ended": 409,
     "superseded": 409,
+    "continues": 409,
     "too_many": 429,
     "open": 409,
     "closed": 409,

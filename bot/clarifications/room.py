@@ -166,6 +166,8 @@ class ClarificationRoom:
         Raises:
             InteractionError: it can't begin.
         """
+        if await self.store.continuation(origin.event_id) is not None:
+            raise InteractionError("continues", "this run continues an interaction, which has a plan: change that one")
         started = await self.store.start(replace(self._beginning(origin, plan, workspace), key=key), now=self._clock())
         if isinstance(started, Refusal):
             raise refused(started)

@@ -7,8 +7,10 @@ import json
 import pytest
 
 from bot.clarifications import room
+from bot.model.errors import InteractionError
 from bot.model.interaction import Candidate, InteractionState, Workspace
 from bot.model.output import Clarify, Final, WorkspaceChanged
+from bot.model.plan import read_plan
 from bot.model.question import Asking
 from bot.texts.codes import Failure
 from bot.texts.words import Words
@@ -181,6 +183,28 @@ async def test_of_many_plans_patches_and_answers_at_once_one_wins_and_the_others
         refused = next(document for status, document in patched if status == 409)
         assert (refused["error"], refused["problems"][0]["detail"]) == ("version_conflict", "2")
         assert (await there.look(active))["planVersion"] == 2
+
+
+@rule("CLAR-1")
+async def test_a_run_that_continues_an_interaction_begins_no_other(api, tmp_path):
+    class Beginning(PlanningAgent):
+        async def run(self, request, desk):
+            if request.continuing is not None:
+                with pytest.raises(InteractionError) as refused:
+                    await self.rooms.start(desk.origin, plan=read_plan(PLAN), key="other", workspace=None)
+                self.doubts.append(refused.value.code)
+            async for output in super().run(request, desk):
+                yield output
+
+    agent = Beginning()
+    async with looping(tmp_path, api, agent) as gateway:
+        agent.rooms = gateway.daemon.crew.clarifications
+        ask(api)
+        tap(api, await card(api, "Which composition?"), "Beta")
+        await card(api, "Which format?")
+        await gateway.settled()
+        interaction, _ = await only(gateway)
+    assert (agent.doubts, interaction.plan_version) == (["continues"], 2)
 
 
 @rule("CLAR-2")
