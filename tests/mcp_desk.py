@@ -14,6 +14,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 from bot.api.approvals import ApprovalsApi
+from bot.api.commands import CommandsApi
 from bot.api.deliveries import DeliveriesApi
 from bot.api.questions import QuestionsApi
 from bot.api.site import ApiPart, serve
@@ -86,23 +87,21 @@ class McpDesk(Deciding):
 
 
 @asynccontextmanager
-async def mcp_desk(
-    tmp_path: Path, api: Any, *, policy: str = POLICY, further: list[ApiPart] | None = None
-) -> AsyncIterator[McpDesk]:
-    """Run it."""
+async def mcp_desk(tmp_path: Path, api: Any, *, policy: str = POLICY, commands: Any = None) -> AsyncIterator[McpDesk]:
+    """Run it; with commands there is an interface for them as well."""
     agent, other = Working(), Working(name="idle")
     clock, port = Clock(DAY), asyncio.get_running_loop().create_future()
     site = McpSite(version="1")
     async with running(
-        tmp_path, api=api, agent=agent, further=[other], limits=OPEN, policy=policy, clock=clock
+        tmp_path, api=api, agent=agent, further=[other], limits=OPEN, policy=policy, clock=clock, commands=commands
     ) as gateway:
         crew = gateway.daemon.crew
-        parts = [
+        parts: list[ApiPart] = [
             QuestionsApi(crew.worker, crew.questions, clock=clock),
             ApprovalsApi(crew.worker, crew.approvals, clock=clock),
             DeliveriesApi(crew.schedule),
             site,
-            *(further or ()),
+            *([] if commands is None else [CommandsApi(crew.worker)]),
         ]
         keys = {"main": Secret(KEY), "idle": Secret(OTHER_KEY)}
         service = asyncio.create_task(serve(parts, host="127.0.0.1", port=0, keys=keys, bound=port.set_result))

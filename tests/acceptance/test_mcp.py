@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import aiohttp
 import pytest
 
-from bot.api.answering import RefusedError, json_answer
 from bot.model.approval import ApprovalState
 from tests.acceptance.test_chat_run import POLICY as CHAT_POLICY
 from tests.acceptance.test_chat_run import daemon, entered
 from tests.browser.visitor import visit
+from tests.commanding import loaded, taking
 from tests.harness import BOB, GROUP, INTERNAL
 from tests.mcp_desk import KEY, OTHER_KEY, http_client, mcp_desk, said, stdio_client
 
@@ -245,30 +245,24 @@ class Address:
     url: str
 
 
-class Commands:
-    """A gateway that has commands."""
-
-    def add_to(self, router, callers):
-        router.add_get("/v1/commands", callers.only(self.listed), allow_head=False)
-        router.add_post("/v1/commands/{name}", callers.only(self.run))
-
-    async def listed(self, request, _agent):
-        if request.query.get("request") != "r1":
-            raise RefusedError(403, "no_request", "you are not working on this request")
-        return json_answer({"commands": [{"name": "close", "takes_text": False}]})
-
-    async def run(self, request, _agent):
-        return json_answer({"command": request.match_info["name"], "given": await request.json()})
-
-
-@rule("AGENT-2")
-async def test_commands_appear_where_the_gateway_has_them(api, tmp_path):
-    async with mcp_desk(tmp_path, api, further=[Commands()]) as desk, http_client(desk) as client:
+@rule("AGENT-2", "CMD-1")
+async def test_commands_appear_where_the_gateway_has_them_and_are_run_for_the_person_who_asked(api, tmp_path):
+    close = loaded(tmp_path / "config", {"close": taking(action={"kind": "handover"})})
+    async with mcp_desk(tmp_path, api, commands=close) as desk, http_client(desk) as client:
         assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS | {"list_commands", "run_command"}
-        listed = said(await client.call_tool("list_commands", {"request": "r1"}))
-        assert listed["commands"][0]["name"] == "close"
-        ran = said(await client.call_tool("run_command", {"request": "r1", "name": "close", "object": "o/1"}))
-        assert ran == {"command": "close", "given": {"request": "r1", "object": "o/1"}}
+        api.say(chat=GROUP, sender=BOB, text="@desk_bot close my order")
+        async with asyncio.timeout(15):
+            await desk.agent.started.wait()
+        mine = {"request": desk.agent.requests[0].id}
+        (offered,) = said(await client.call_tool("list_commands", mine))["commands"]
+        assert offered["name"] == "close"
+        ran = said(await client.call_tool("run_command", {**mine, "name": "close", "object": "o-17"}))
+        assert (ran["command"], ran["object"]) == ("close", {"id": "o-17", "display": "Order 17"})
+        foreign = await client.call_tool("run_command", {**mine, "name": "close", "object": "o-99"})
+        assert (foreign.is_error, said(foreign)["error"]) == (True, "unknown_object")
+        for name in ("other", "../grants", "close/../x"):
+            refused = await client.call_tool("run_command", {**mine, "name": name})
+            assert (refused.is_error, said(refused)["error"]) == (True, "unknown_command"), name
         assert said(await client.call_tool("list_commands", {"request": "r2"}))["error"] == "no_request"
 
 
