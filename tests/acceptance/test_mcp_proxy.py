@@ -120,6 +120,9 @@ async def test_everything_passes_and_a_call_runs_when_the_policy_or_a_person_let
         assert (await there.client.read_resource("shop://hours")).contents[0].text == "9 to 18"
         assert "Greet Ann" in str(await there.client.get_prompt("greet", {"name": "Ann"}))
         assert text(await there.client.call_tool("read_order", {"order": 7})) == "order 7: a lamp"
+        inherited = text(await there.client.call_tool("read_environment", {})).split()
+        assert {"PATH", "PYTHONPATH"} <= {*inherited}
+        assert not {"DISCREET_KEY", "DISCREET_URL"} & {*inherited}
         assert there.desk.cards == []
 
         heard = []

@@ -35,6 +35,10 @@ def shop(ledger: Path) -> MCPServer:
         return f"order {order}: a lamp"
 
     @server.tool()
+    def read_environment() -> str:
+        return " ".join(sorted(os.environ))
+
+    @server.tool()
     async def refund(order: int, amount: int, ctx: Context) -> str:
         await ctx.report_progress(1, 2, "paying")
         write(refund=order, amount=amount)
