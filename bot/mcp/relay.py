@@ -113,7 +113,9 @@ class Relay:
         try:
             await asyncio.wait(sides, return_when=asyncio.FIRST_COMPLETED)
             server_gone = from_server.done()
-            if not server_gone:
+            if server_gone:
+                log.warning("server_has_gone")
+            else:
                 await self._calls.let_end([*self._open.values()])
         finally:
             await self._end(sides, server_gone=server_gone)
