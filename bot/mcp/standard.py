@@ -3,7 +3,7 @@
 import asyncio
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
 from bot.mcp.relay import Peer
@@ -33,15 +33,30 @@ class Lines:
 @asynccontextmanager
 async def client_here() -> AsyncIterator[Peer]:
     """The client on standard input and output."""
+    from anyio import ClosedResourceError, EndOfStream
     from mcp.server.stdio import stdio_server
 
     reader = asyncio.StreamReader(limit=LONGEST)
     lines: Any = None
+    pipe: asyncio.ReadTransport | None = None
     try:
         loop = asyncio.get_running_loop()
-        await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
+        pipe, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         lines = Lines(reader)
     except ValueError:
         pass  # a file, which ends by itself
+    failure: Exception | None = None
     async with stdio_server(stdin=lines) as (incoming, outgoing):
-        yield Peer(incoming=incoming, outgoing=outgoing)
+        try:
+            yield Peer(incoming=incoming, outgoing=outgoing)
+        except Exception as error:  # noqa: BLE001 - raised below: what is still to be written must not be cut off by it
+            failure = error
+        await outgoing.aclose()
+        if pipe is not None:
+            pipe.close()
+        reader.feed_eof()
+        with suppress(EndOfStream, ClosedResourceError):
+            while lines is not None:
+                await incoming.receive()
+    if failure is not None:
+        raise failure

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import aiohttp
 import pytest
 
+from bot.mcp.site import AT_ONCE
 from bot.model.approval import ApprovalState
 from tests.acceptance.test_chat_run import POLICY as CHAT_POLICY
 from tests.acceptance.test_chat_run import daemon, entered
@@ -292,3 +293,45 @@ async def test_only_agents_with_a_key_come_in_and_nothing_too_large_or_out_of_sh
         assert (await post(json.dumps(ping), keyed))[0] == 200
         async with http_client(desk) as client:
             assert await client.list_tools()
+
+
+@rule("AGENT-2", "AGENT-5")
+@pytest.mark.parametrize("version", ["2025-11-25", "2026-07-28"])
+async def test_an_agent_that_holds_too_many_calls_waits_alone_and_gets_its_places_back_when_it_hangs_up(
+    api, tmp_path, version
+):
+    async with mcp_desk(tmp_path, api) as desk, http_client(desk) as client, aiohttp.ClientSession() as other:
+        asked = said(await client.call_tool("ask_human", {"question": "Well?", "wait_s": 0}))
+        looking = {"name": "get_answer", "arguments": {"id": asked["id"], "wait_s": 600}}
+
+        async def post(http, number, method, **params):
+            meta = {
+                "io.modelcontextprotocol/protocolVersion": version,
+                "io.modelcontextprotocol/clientCapabilities": {},
+                "progressToken": number,
+            }
+            named = {"Mcp-Name": params["name"]} if "name" in params else {}
+            headers = {
+                "Accept": "application/json, text/event-stream",
+                "Authorization": f"Bearer {KEY}",
+                "MCP-Protocol-Version": version,
+                "Mcp-Method": method,
+                **named,
+            }
+            body = {"jsonrpc": "2.0", "id": number, "method": method, "params": {**params, "_meta": meta}}
+            return await http.post(f"{desk.url}/mcp", json=body, headers=headers)
+
+        hanging = aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0))
+        held = [await post(hanging, number, "tools/call", **looking) for number in range(AT_ONCE)]
+        assert {one.status for one in held} == {200}
+        refused = await post(other, 1, "tools/list")
+        assert (refused.status, refused.headers["Retry-After"]) == (429, "1")
+        async with http_client(desk, key=OTHER_KEY) as neighbour:
+            assert (await neighbour.list_tools()).tools
+        for one in held:
+            one.close()
+        await hanging.close()
+        async with asyncio.timeout(15):
+            while (await post(other, 2, "tools/list")).status == 429:
+                await asyncio.sleep(0.1)  # bounded above
+        assert said(await client.call_tool("take_back", {"id": asked["id"]}))["status"] == "cancelled"

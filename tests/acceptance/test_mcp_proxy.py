@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import socket
 import sys
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -352,6 +353,60 @@ async def test_a_server_over_http_is_held_as_well(api, tmp_path, mode):
     finally:
         served.should_exit = True
         await running
+
+
+@rule("APPR-10", "APPR-6")
+async def test_a_server_over_http_that_dies_while_it_runs_leaves_unknown_and_the_client_is_told(api, tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    ledger = tmp_path / "ledger"
+    server = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-m", "tests.servers.mcp_shop", str(ledger), str(port)),
+        cwd=ROOT,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(20):
+            while True:
+                with suppress(OSError):
+                    _, writer = await asyncio.open_connection("127.0.0.1", port)
+                    writer.close()
+                    break
+                await asyncio.sleep(0.05)  # bounded above
+        options = ["mcp-proxy", "--name", "shop", "--server-url", f"http://127.0.0.1:{port}/mcp"]
+        async with mcp_desk(tmp_path, api) as desk, stdio_client(desk, *options) as client:
+            there = Shop(desk, client, ledger)
+            call = there.call("slow", order=1)
+            approval = await there.decided()
+            await there.written()
+            server.kill()
+            result = await call
+            assert (result.is_error, about(result)["status"]) == (True, "unknown")
+            await there.ended(approval, ApprovalState.UNKNOWN)
+    finally:
+        if server.returncode is None:
+            server.kill()
+        await server.wait()
+
+
+@rule("APPR-10")
+async def test_a_server_that_is_not_there_leaves_no_client_waiting(api, tmp_path):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        nowhere = f"http://127.0.0.1:{free.getsockname()[1]}/mcp"
+        async with mcp_desk(tmp_path, api) as desk:
+            for options in (["--server-url", nowhere], ["--", sys.executable, "-c", "pass"]):
+                process = await started(desk, "mcp-proxy", "--name", "shop", *options)
+                try:
+                    process.write({"id": 1, "method": "initialize", "params": {}})
+                    assert (await process.read())["error"]["message"] == "the server has gone"
+                    async with asyncio.timeout(15):
+                        await process.process.wait()
+                finally:
+                    await process.kill()
 
 
 @rule("APPR-10")

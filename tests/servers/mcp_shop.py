@@ -1,8 +1,8 @@
 """A small shop as an MCP server by the official SDK: what it does stands in a ledger, a line for each thing done.
 
-    python -m tests.servers.mcp_shop LEDGER
+    python -m tests.servers.mcp_shop LEDGER [PORT]
 
-On standard input and output, or as an application of streamable HTTP (:func:`shop`).
+On standard input and output, or on a port of loopback; or as an application of streamable HTTP (:func:`shop`).
 """
 
 import asyncio
@@ -86,4 +86,7 @@ def shop(ledger: Path) -> MCPServer:
 
 
 if __name__ == "__main__":
-    shop(Path(sys.argv[1])).run("stdio")
+    if len(sys.argv) == 2:
+        shop(Path(sys.argv[1])).run("stdio")
+    else:
+        shop(Path(sys.argv[1])).run("streamable-http", port=int(sys.argv[2]))
