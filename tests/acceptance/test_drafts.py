@@ -406,6 +406,17 @@ async def test_files_go_with_the_draft_as_they_were_shown(api, tmp_path):
         assert (sent["document"]["file_name"], sent["caption"]) == ("prices.csv", "Here it is.")
 
 
+@rule("AUTO-4")
+async def test_a_price_in_a_file_makes_a_draft_whatever_the_file_is_called(api, tmp_path):
+    file = OutFile(
+        name="a", media_type="application/octet-stream", content='{"говорю": "Our price is 90 EUR."}'.encode()
+    )
+    async with drafting(tmp_path, api, says("Here it is.", files=(file,))) as gateway:
+        await ask(gateway)
+        assert api.sent(GROUP) == []
+        assert len(cards(api)) == 1
+
+
 @rule("APPR-3", "AUTO-6")
 async def test_an_operator_changes_the_words_and_nothing_else_and_what_they_have_written_is_sent(api, tmp_path):
     file = OutFile(name="prices.csv", media_type="text/csv", content=b"Soup,6.50\n")
