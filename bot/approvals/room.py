@@ -8,6 +8,7 @@ INVARIANT: a decision counts for the version that was shown and for no other (AP
 that it changes, and the store compares: of two that race one wins.
 """
 
+import asyncio
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from bot.approvals.claiming import Claiming
 from bot.approvals.deciding import Deciding, by_policy, is_version
 from bot.approvals.proposing import check_action, check_call, is_same, new_code, read_code
 from bot.approvals.timing import Timing
+from bot.config.settings import Proposals
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door
 from bot.model.approval import (
@@ -65,6 +67,7 @@ class ApprovalRoom:
         clock: Callable[[], datetime],
         page: Pages = lambda _approval, _version: None,
         holds: Callable[[str], bool] = lambda _: False,
+        limits: Proposals | None = None,
     ) -> None:
         """Make the room; nothing is read before a call.
 
@@ -77,9 +80,19 @@ class ApprovalRoom:
             clock: gives aware times.
             page: where a passkey approves.
             holds: whether a passkey holds now, by its id.
+            limits: how much one agent may propose; None: as the configuration has it by default.
         """
         self.cards = Cards(policy=policy, channels=channels, door=door, requirement=self.requirement, page=page)
-        self.book = Book(store=store, policy=policy, cards=self.cards, dispatcher=dispatcher, clock=clock, holds=holds)
+        self.book = Book(
+            store=store,
+            policy=policy,
+            cards=self.cards,
+            dispatcher=dispatcher,
+            clock=clock,
+            holds=holds,
+            limits=limits,
+        )
+        self._proposing: dict[str, asyncio.Lock] = {}
         self._store = store
         self._policy = policy
         self._clock = clock
@@ -116,9 +129,22 @@ class ApprovalRoom:
         """See :meth:`bot.ports.approvals.Approvals.propose`."""
         check_call(proposal)
         approval = self._new(Subject.CALL, proposal, agent=agent, origin=origin, language=language)
+        async with self._proposing.setdefault(agent, asyncio.Lock()):  # so that none slips past the bound
+            kept, new = await self._put(approval)
+        if not new:
+            return _the_same(kept, proposal)
+        self.book.wake(kept)
+        return await self.book.open_cards(kept) if kept.state is ApprovalState.PROPOSED else kept
+
+    async def _put(self, approval: Approval) -> tuple[Approval, bool]:
+        """Store what is proposed, judged by the policy; or what is there already under its key, and False."""
+        agent, proposal = approval.agent, approval.proposal
         known = await self._store.by_key(agent, approval.key)
         if known is not None:
-            return _the_same(known, proposal)
+            return known, False
+        most = self.book.limits.most_open
+        if await self._store.open_calls(agent) >= most:
+            raise ProposalError("too_many_open", f"{most} approvals of yours are open")
         if await self._store.unreconciled(agent, approval.version) is not None:
             raise ProposalError(
                 "unreconciled", "nobody knows yet what became of this action; it is not repeated before somebody does"
@@ -135,10 +161,7 @@ class ApprovalRoom:
             case Forbid():
                 approval = replace(by_policy(approval, Verdict.DENY, now), closed_at=now)
         kept, _, new = await self._store.put(approval, (), now=now)
-        if not new:
-            return _the_same(kept, proposal)
-        self.book.wake(kept)
-        return await self.book.open_cards(kept) if kept.state is ApprovalState.PROPOSED else kept
+        return kept, new
 
     async def revise(self, approval_id: str, action: Action, *, by: str | None, revision: int) -> Approval:
         """See :meth:`bot.ports.approvals.Approvals.revise`."""
@@ -179,7 +202,7 @@ class ApprovalRoom:
         )
         if written is None:
             raise ProposalError("version", "it has changed meanwhile; look at it again")
-        return await self.book.open_cards(written)
+        return await self.book.open_cards(written, paced=by is None)
 
     # showing
 

@@ -316,6 +316,14 @@ class ApprovalStore(Protocol):
         """Where parts of a version have gone, with their roles: what was refused or withheld is not among them."""
         ...
 
+    async def coming(self, approval_id: str, version: str) -> frozenset[tuple[Destination, str]]:
+        """The same with those that are on their way."""
+        ...
+
+    async def open_calls(self, agent: str) -> int:
+        """How many calls of an agent are not closed."""
+        ...
+
     async def late(self, part_id: int) -> Approval | None:
         """The approval whose card has arrived only after it had changed or was decided."""
         ...

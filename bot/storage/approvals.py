@@ -155,6 +155,17 @@ class SqlApprovals(ApprovalReader):
             for account, channel, thread, role in self._reader.read(sql.PLACES, (approval_id, version))
         )
 
+    async def coming(self, approval_id: str, version: str) -> frozenset[tuple[Destination, str]]:
+        """See :meth:`bot.ports.approvals.ApprovalStore.coming`."""
+        return frozenset(
+            (destination_of(account, channel, thread), role)
+            for account, channel, thread, role in self._reader.read(sql.COMING, (approval_id, version))
+        )
+
+    async def open_calls(self, agent: str) -> int:
+        """See :meth:`bot.ports.approvals.ApprovalStore.open_calls`."""
+        return int(self._reader.read(sql.HOW_MANY_OPEN, (agent,))[0][0])
+
     async def late(self, part_id: int) -> Approval | None:
         """See :meth:`bot.ports.approvals.ApprovalStore.late`."""
         return self._one(self._reader.read(sql.LATE, (part_id, Role.CARD)))

@@ -18,7 +18,7 @@ from bot.approvals.passkeys import Passkeys
 from bot.approvals.room import ApprovalRoom
 from bot.approvals.saying import Saying
 from bot.config.file import make_data_dir
-from bot.config.settings import Config
+from bot.config.settings import Config, Proposals
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door
 from bot.model.errors import ConfigError
@@ -80,6 +80,7 @@ def assemble(
     dispatchers: Collection[str] = (),
     facts: Record | None = None,
     addresses: PageAddresses | None = None,
+    proposals: Proposals | None = None,
 ) -> Daemon:
     """Put a daemon together.
 
@@ -101,6 +102,7 @@ def assemble(
         facts: the authorised record; None: what the policy says of it, and no further sources.
         dispatchers: names of the keys with which grants are made.
         addresses: of the pages that want a passkey; None: there are none.
+        proposals: how much one agent may propose; None: as the configuration has it by default.
     """
     by_account = {channel.account: channel for channel in channels}
 
@@ -153,6 +155,7 @@ def assemble(
         clock=clock,
         page=addresses.approval,
         holds=store.passkeys.holds,
+        limits=proposals,
     )
     decided = deciding(
         approvals, questions, store=store.approvals, policy=policy, door=door, dispatcher=dispatcher, clock=clock
@@ -328,6 +331,7 @@ async def run_gateway(config: Config) -> None:
             asking=asking,
             dispatchers=config.api.dispatchers,
             facts=facts,
+            proposals=config.proposals,
         )
         verbs.update(grant_verbs(daemon.crew.grants))
         verbs.update(approval_verbs(daemon.crew.approvals))

@@ -317,3 +317,19 @@ async def test_a_store_that_fails_for_a_while_is_asked_again(there, monkeypatch)
     task.cancel()
     assert found.state is ApprovalState.EXPIRED
     assert await there.room.changed("none", since=1) is None
+
+
+ESCALATED = TEXT.replace(
+    "rules: [",
+    'rules: [{name: slow, tools: [slow], then: ask, shown: ["telegram:7001:-100200"], '
+    'escalate: {after: 1h, shown: ["telegram:7001:-100200", "telegram:7001:-100300"]}}, ',
+)
+
+
+@rule("APPR-8")
+async def test_a_card_that_is_on_its_way_is_not_made_again_when_others_are_asked(there):
+    there.policy = load(ESCALATED, source="p", environment={})
+    await there.propose(name="slow", arrive=False)
+    there.now += timedelta(hours=1)
+    await there.room._timing.look()
+    assert [part.new.part.destination for part in there.waiting] == [HOME, ELSEWHERE]
