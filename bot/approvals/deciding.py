@@ -10,7 +10,7 @@ from typing import Final
 
 from bot.approvals.book import Book, requester_of
 from bot.approvals.timing import Timing
-from bot.model.approval import Approval, ApprovalState, DecidedBy, Decision, Subject, Verdict
+from bot.model.approval import Approval, ApprovalState, Assurance, DecidedBy, Decision, Subject, Verdict
 from bot.ports.approvals import (
     Already,
     Decided,
@@ -77,6 +77,7 @@ class Deciding:
                 at=now,
                 words=words,
                 for_whom=barred.for_whom,
+                assurance=self._wanted(approval, verdict),
                 proof=proof,
             )
             voiced = replace(approval, decisions=(*approval.decisions, decision))
@@ -144,6 +145,11 @@ class Deciding:
             approving=approving,
             now=self._book.clock(),
         )
+
+    def _wanted(self, approval: Approval, verdict: Verdict) -> Assurance:
+        """What is wanted of a decision now; denying and returning is free."""
+        high = verdict is Verdict.APPROVE and self._book.wants_passkey(approval)
+        return Assurance.HIGH if high else Assurance.NORMAL
 
     async def _was_seen(self, approval: Approval, at: Destination) -> bool:
         """APPR-2: a card of this version has gone there, and everything of it could be read there."""

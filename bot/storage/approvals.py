@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from bot.journal.chain import Facts
-from bot.model.approval import Approval, ApprovalState, Subject
+from bot.model.approval import Approval, ApprovalState, Assurance, Subject
 from bot.model.errors import StoreError
 from bot.model.output import OutFile
 from bot.ports.approvals import Role, Shown, Standing
@@ -306,7 +306,7 @@ def _facts(tx: Transaction, approval: Approval, *, verb: str, known: int) -> Fac
             "by": opaque(decision.account or decision.person),
             "for": opaque(decision.for_whom),
             "words": int(bool(decision.words)),
-            "proof": int(decision.proof is not None),
+            "high": int(decision.assurance is Assurance.HIGH),
         }
     if approval.note and verb in _OUTCOMES:
         facts["note"] = opaque(approval.note)  # of the outcome, or the evidence of a reconciliation (APPR-6)
