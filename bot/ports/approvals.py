@@ -432,7 +432,7 @@ class PasskeyStore(Protocol):
             passkey: new.
             token: digest.
             now: aware.
-            by: id of the passkey that was used to say so; a person who has one needs it, unless the admin vouches.
+            by: id of the passkey that was used to say so; a person who has had one needs it, unless the admin vouches.
 
         Returns:
             False: the invite is used up, or another passkey is wanted first.
@@ -441,6 +441,10 @@ class PasskeyStore(Protocol):
 
     async def of(self, person: str) -> list[Passkey]:
         """Those of a person that are not revoked."""
+        ...
+
+    async def had(self, person: str) -> bool:
+        """Whether a person has or has had one, be it revoked since."""
         ...
 
     async def get(self, passkey_id: str) -> Passkey | None:

@@ -400,6 +400,17 @@ async def test_whoever_takes_over_the_chat_account_of_an_operator_with_a_passkey
 
 
 @rule("APPR-9")
+async def test_a_chat_account_that_was_stolen_with_the_device_brings_no_passkey_in_once_that_one_was_revoked(desk):
+    await desk.enrols()
+    passkeys = desk.gateway.daemon.crew.passkeys
+    (known,) = await passkeys._store.of("ann")
+    assert await passkeys.revoke(known.id)
+    (said,) = await desk.says(ANN, "/passkey")
+    assert "discreet passkeys invite" in said
+    assert ORIGIN not in said
+
+
+@rule("APPR-9")
 async def test_operators_are_told_of_each_new_passkey(desk):
     first = await desk.enrols()
     await desk.enrols(known=first)
