@@ -6,7 +6,6 @@ an unsure condition fits a rule that asks or forbids and never one that allows.
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
@@ -16,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 from policy.conditions import Condition, Holds
 from policy.destination import Destination
+from policy.folding import readings
 
 if TYPE_CHECKING:
     from policy.ruleset import Policy
@@ -293,15 +293,13 @@ def escalation_due(requirement: Requirement, quiet: QuietHours | None, *, since:
 
 def _named(patterns: tuple[str, ...], name: str, *, exact: bool) -> bool:
     """Whether one of the patterns fits. What only looks the same is asked about and forbidden alike, never allowed."""
-    seen = {name} if exact else {name, _folded(name)}
-    known = patterns if exact else (*patterns, *map(_folded, patterns))
-    return not patterns or any(_pattern(pattern).fullmatch(one) for pattern in known for one in seen)
+    if not patterns or any(_pattern(pattern).fullmatch(name) for pattern in patterns):
+        return True
+    return not exact and any(_looks_like(pattern, name) for pattern in patterns)
 
 
-def _folded(name: str) -> str:
-    """A name without case, width, accents and blanks."""
-    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(sign for sign in plain if not (sign.isspace() or unicodedata.combining(sign)))
+def _looks_like(pattern: str, name: str) -> bool:
+    return any(_pattern(one).fullmatch(other) for one, other in zip(readings(pattern), readings(name), strict=True))
 
 
 def _pattern(pattern: str) -> re.Pattern[str]:

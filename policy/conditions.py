@@ -3,6 +3,9 @@
 JMESPath answers null where a type does not fit or a field is missing, and takes null for false: ``!(amount > `100`)``
 would be true for an amount that is a text. Here such an expression is unsure as a whole, so that the rule decides what
 unsure means and never the operator that stood around it.
+
+So it is with what only looks the same: "Prod" is neither ``prod`` nor surely another place, and parameters that have a
+field ``Amount``, whatever stands in ``amount``, are read by the tool in a way that nobody here knows.
 """
 
 import functools
@@ -12,8 +15,12 @@ from enum import Enum
 from typing import Any, Final
 
 from policy.errors import PolicyError
+from policy.folding import readings
 
 MAX_EXPRESSION: Final = 1_000
+_FINDING: Final = frozenset({"contains", "starts_with", "ends_with"})
+_SHORT: Final = 64
+"""Characters of a name that is remembered."""
 
 
 class Holds(Enum):
@@ -36,6 +43,8 @@ class Condition:
 
     def holds(self, parameters: Mapping[str, Any]) -> Holds:
         """What it says of the parameters of a call."""
+        if _has_look_alikes(self.expression, parameters):
+            return Holds.UNSURE
         found = _search(self.expression, dict(parameters))
         if found is True:
             return Holds.YES
@@ -75,6 +84,67 @@ def _search(expression: str, parameters: dict[str, Any]) -> Any:
         return None
 
 
+# what only looks the same
+
+
+def _has_look_alikes(expression: str, parameters: Mapping[str, Any]) -> bool:
+    """Whether a field has a name that could be taken for one of which the expression speaks."""
+    fields, read = _fields(expression)
+    level: list[Any] = [parameters]
+    while level:
+        one = level.pop()
+        if isinstance(one, Mapping):
+            if any(key not in fields and not read.isdisjoint(_read(key)) for key in one):
+                return True
+            level += one.values()
+        elif isinstance(one, list):
+            level += one
+    return False
+
+
+@functools.lru_cache(maxsize=1_024)
+def _fields(expression: str) -> tuple[frozenset[str], frozenset[tuple[int, str]]]:
+    """The names of fields of which an expression speaks, and what they could be read as."""
+    names: set[str] = set()
+    level = [_parsed(expression).parsed]
+    while level:
+        node = level.pop()
+        if node["type"] == "field":
+            names.add(node["value"])
+        level += [child for child in node["children"] if isinstance(child, dict)]
+    return frozenset(names), frozenset(reading for name in names for reading in _readings(name))
+
+
+def _readings(text: str) -> tuple[tuple[int, str], ...]:
+    return tuple(enumerate(readings(text)))
+
+
+_remembered = functools.lru_cache(maxsize=4_096)(_readings)
+
+
+def _read(key: str) -> tuple[tuple[int, str], ...]:
+    return _remembered(key) if len(key) <= _SHORT else _readings(key)
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    """Whether texts that differ could be read as the same."""
+    return (
+        isinstance(one, str)
+        and isinstance(other, str)
+        and one != other
+        and not frozenset(_readings(one)).isdisjoint(_readings(other))
+    )
+
+
+def _would_fit(name: str, place: Any, sought: Any) -> bool:
+    """Whether ``contains`` and its kin would find a text by what it could be read as."""
+    if isinstance(place, list):
+        return any(_are_alike(one, sought) for one in place)
+    fits = {"contains": str.__contains__, "starts_with": str.startswith, "ends_with": str.endswith}[name]
+    pairs = zip(readings(str(place)), readings(str(sought)), strict=True)
+    return any(wanted and fits(read, wanted) for read, wanted in pairs)
+
+
 class _UnsureError(Exception):
     """What is compared does not fit together."""
 
@@ -92,6 +162,8 @@ def _interpreter() -> Any:
             nulls = [child["type"] == "literal" and child["value"] is None for child in node["children"]]
             if node["value"] in self._EQUALITY_OPS:
                 if not any(nulls) and (left is None or right is None or _kind(left) is not _kind(right)):
+                    raise _UnsureError
+                if _are_alike(left, right):
                     raise _UnsureError
             elif _kind(left) is not float or _kind(right) is not float:
                 raise _UnsureError
@@ -121,9 +193,11 @@ def _interpreter() -> Any:
 
         def visit_function_expression(self, node: Any, value: Any) -> Any:
             found = super().visit_function_expression(node, value)
-            if node["value"] == "contains" and found is False:
+            if node["value"] in _FINDING and found is False:
                 place, sought = (self.visit(child, value) for child in node["children"])
                 if isinstance(place, list) and any(_kind(one) is not _kind(sought) for one in place):
+                    raise _UnsureError
+                if _would_fit(node["value"], place, sought):
                     raise _UnsureError
             return found
 

@@ -171,6 +171,10 @@ async def test_rules_by_tool_and_values_say_which_calls_need_nobody_and_which_ne
         assert (never["state"], never["rule"]) == ("denied", "never")
         assert codes(await here.use(never)) == (409, "not_approved")
         assert (await here.use(small))[0] == 200
+        disguised = await here.put("w\u0456pe_disk")  # a Cyrillic letter
+        assert (disguised["state"], disguised["rule"]) == ("denied", "never")
+        twice = await here.put(parameters={"amount": 5, "Amount": 5000})
+        assert twice["state"] == "in_review"
 
 
 @rule("APPR-1", "APPR-7", "APPR-9")
