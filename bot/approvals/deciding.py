@@ -92,6 +92,17 @@ class Deciding:
         approval = await self._book.store.get(approval_id)
         return NoSuch() if approval is None else Already(approval=approval)
 
+    async def hold(self, approval_id: str, version: str) -> None:
+        """Somebody has begun to deny, return or change it: time decides nothing any more (AUTO-7)."""
+        for _ in range(_TRIES):
+            approval = await self._book.store.get(approval_id)
+            if approval is None or approval.auto_at is None or not approval.state.undecided:
+                return
+            if not is_version(approval, version):
+                return
+            if await self._book.write(approval, "note", auto_at=None) is not None:
+                return
+
     async def _barred(
         self,
         approval: Approval,

@@ -100,6 +100,7 @@ class ApprovalRoom:
         self._timing = Timing(self.book)
         self._deciding = Deciding(self.book, self._timing)
         self.decide = self._deciding.decide
+        self.hold = self._deciding.hold
         self.may_approve = self._deciding.may_approve
         self.claim = self._claiming.claim
         self.outcome = self._claiming.outcome

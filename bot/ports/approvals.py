@@ -132,6 +132,10 @@ class Approvals(Protocol):
         """
         ...
 
+    async def hold(self, approval_id: str, version: str) -> None:
+        """Somebody who may decide has begun to: this version is not approved by time any more (AUTO-7)."""
+        ...
+
     async def unfold(self, approval_id: str, version: str, place: Destination) -> Approval | None:
         """Everything of this version was shown at a place (APPR-2); None: it has changed meanwhile."""
         ...

@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 
 from bot.agents.webhook import WebhookAgent
+from bot.approvals import saying
 from bot.channels.telegram.limits import Limits
 from bot.model.approval import ApprovalState
 from bot.model.output import Final, Fragment, OutFile
@@ -252,6 +253,11 @@ async def test_the_words_that_hold_a_place_say_nothing_of_a_draft(api, tmp_path)
 AUTO_AFTER = POLICY + "autonomy: {auto_after: true}\n"
 
 
+@pytest.fixture(autouse=True)
+def _heard_at_once(monkeypatch):
+    monkeypatch.setattr(saying, "HEARD_FOR_S", 0.0)
+
+
 @rule("AUTO-7")
 async def test_time_approves_a_draft_where_the_policy_lets_it(api, tmp_path):
     clock = Clock()
@@ -305,6 +311,42 @@ async def test_the_action_of_an_operator_wins_over_the_deadline(api, tmp_path):
         clock.offset += timedelta(hours=2)
         await look(gateway)
         assert api.texts(GROUP) == []
+
+
+@rule("AUTO-7")
+@pytest.mark.parametrize("label", ["Deny with reason…", "Return…", "Change…"])
+async def test_an_operator_who_has_begun_to_act_is_not_overtaken_by_the_deadline(api, tmp_path, label):
+    clock = Clock()
+    agent = says(PRICE, auto_after_s=3600)
+    async with drafting(tmp_path, api, agent, policy=AUTO_AFTER, clock=clock) as gateway:
+        await ask(gateway)
+        (card,) = cards(api)
+        await tap(gateway, card, label, sender=BOB)
+        assert (await draft(gateway)).auto_at is not None, "he is no operator"
+        await tap(gateway, card, label)
+        assert "Approved by itself" not in cards(api)[0]["text"]
+        clock.offset += timedelta(hours=2)
+        await look(gateway)
+        assert api.texts(GROUP) == []
+
+
+@rule("AUTO-7", "DUR-3")
+async def test_what_was_tapped_while_the_gateway_was_down_comes_before_a_deadline_that_passed_meanwhile(
+    api, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(saying, "HEARD_FOR_S", 60.0)
+    clock = Clock()
+    agent = says(PRICE, auto_after_s=3600)
+    async with drafting(tmp_path, api, agent, policy=AUTO_AFTER, clock=clock) as gateway:
+        await ask(gateway)
+    (card,) = cards(api)
+    api.press(chat=INTERNAL, sender=ANN, message_id=card["message_id"], data=buttons(card)["Deny"])
+    clock.offset += timedelta(hours=2)
+    async with drafting(tmp_path, api, agent, policy=AUTO_AFTER, clock=clock) as gateway:
+        await gateway.settled()
+        await look(gateway)
+        assert api.texts(GROUP) == []
+        assert "denied" in api.sent(INTERNAL)[0]["text"]
 
 
 @rule("AUTO-7")
