@@ -40,6 +40,7 @@ _CONFLICTS: Final = frozenset(
         "unreconciled",
         "target",
         "forbidden",
+        "too_many_versions",
         "state",
     }
 )

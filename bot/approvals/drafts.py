@@ -198,7 +198,7 @@ class Drafts:
 
     def _again(self, standing: Approval, draft: Draft) -> Approval:
         """The same text filed again is another version, too: nothing that was shown before decides on it (AUTO-6)."""
-        action = _action(draft, filing=len(standing.replaced) + 2)
+        action = _action(draft, filing=_filing(standing) + 1)
         filed = replace(
             standing,
             state=after(standing.state, "revise"),
@@ -239,6 +239,12 @@ def _action(draft: Draft, *, filing: int) -> Action:
     if filing > 1:
         parameters["filing"] = filing
     return Action(name=SAY, system=ITSELF, parameters=parameters)
+
+
+def _filing(standing: Approval) -> int:
+    """Which filing it is; what an operator has changed in it counts, too."""
+    said = standing.action.parameters.get("filing", 1)
+    return max(said if isinstance(said, int) else 1, len(standing.replaced) + 1)
 
 
 def readers_of(approval: Approval) -> Audience:

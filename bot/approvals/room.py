@@ -51,6 +51,8 @@ from policy.ruleset import Policy
 log = get_logger(__name__)
 
 _TRIES: Final = 5
+MOST_VERSIONS: Final = 100
+"""Of one call, by its agent; of a draft so many are remembered, and it can always be filed again."""
 
 
 class ApprovalRoom:
@@ -178,6 +180,10 @@ class ApprovalRoom:
             raise ProposalError("already_decided", f"it is {approval.state.value} and can't be changed")
         if action.version == approval.version:
             return approval
+        if by is None and len(approval.replaced) >= MOST_VERSIONS:
+            raise ProposalError(
+                "too_many_versions", f"it has changed {MOST_VERSIONS} times; take it back and propose anew"
+            )
         editor = ""
         if by is not None:
             voice = self._deciding.who(approval, by, approving=False)
@@ -320,7 +326,7 @@ def anew(approval: Approval, version: str, *, by: str) -> dict[str, Any]:
     """What a new version does away with: nothing that was said of the old one counts (APPR-3)."""
     return {
         "version": version,
-        "replaced": (*approval.replaced, (approval.version, by)),
+        "replaced": (*approval.replaced, (approval.version, by))[-MOST_VERSIONS - 1 :],
         "heard": len(approval.decisions),
         "unfolded": frozenset(),
         "decided_at": None,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.approvals import timing
+from bot.approvals import room, timing
 from bot.approvals.deciding import is_version
 from bot.approvals.room import ApprovalRoom
 from bot.channels.telegram.channel import TelegramChannel
@@ -237,6 +237,20 @@ async def test_only_who_may_decide_may_change_it(there):
     with pytest.raises(ProposalError) as refused:
         await there.room.revise("none", other, by=None, revision=1)
     assert refused.value.code == "unknown"
+
+
+@rule("AGENT-5", "APPR-3")
+async def test_an_agent_changes_one_call_so_often_and_not_for_ever(there, monkeypatch):
+    monkeypatch.setattr(room, "MOST_VERSIONS", 3)
+    one = await there.propose()
+    for number in range(2, 5):
+        action = Action(name="deploy", parameters={"n": number})
+        one = await there.room.revise(one.id, action, by=None, revision=one.revision)
+    with pytest.raises(ProposalError) as refused:
+        await there.room.revise(one.id, Action(name="deploy"), by=None, revision=one.revision)
+    assert refused.value.code == "too_many_versions"
+    changed = await there.room.revise(one.id, Action(name="deploy"), by=ANN, revision=one.revision)
+    assert changed.replaced[-1] == (one.version, "ann")
 
 
 @rule("APPR-6")
