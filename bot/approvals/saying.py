@@ -149,7 +149,7 @@ class Saying:
             return False
         if self._book.clock() < approval.auto_at or approval.standing:
             return False
-        if not may_wait_for_time(self._book, approval) or self._book.wants_passkey(approval):
+        if not may_wait_for_time(self._book, approval):
             return False
         cards = await self._book.store.messages(approval.id, Role.CARD)
         places = {card.destination.account for card in cards if card.version == approval.version}

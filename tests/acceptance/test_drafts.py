@@ -383,13 +383,17 @@ async def test_what_nobody_could_see_is_not_approved_by_time(api, tmp_path):
         assert api.texts(GROUP) == []
 
 
-@rule("AUTO-7", "APPR-9")
-async def test_what_wants_a_passkey_is_not_approved_by_time(api, tmp_path):
+@rule("AUTO-7", "APPR-8", "APPR-9")
+@pytest.mark.parametrize("wanted", ["assurance: high", "quorum: 2"])
+async def test_what_wants_a_passkey_or_two_people_is_not_approved_by_time(api, tmp_path, wanted):
     clock = Clock()
-    high = f"{AUTO_AFTER}approvals: {{rules: [{{name: sure, then: ask, systems: [discreet], assurance: high}}]}}\n"
+    high = f"{AUTO_AFTER}approvals: {{rules: [{{name: sure, then: ask, systems: [discreet], {wanted}}}]}}\n"
+    high = high.replace("operators: [ann]", "operators: [ann, eve]")
+    high = high.replace("people:\n", 'people:\n  eve: {accounts: ["telegram:503"]}\n')
     async with drafting(tmp_path, api, says(PRICE, auto_after_s=60), policy=high, clock=clock) as gateway:
         await ask(gateway)
         assert (await draft(gateway)).rule == "sure"
+        assert "Approved by itself" not in cards(api)[0]["text"]
         clock.offset += timedelta(days=1)
         await look(gateway)
         assert api.texts(GROUP) == []
