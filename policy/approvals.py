@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
-from policy.conditions import Condition, Holds
+from policy.conditions import Condition, Holds, Names
 from policy.destination import Destination
 from policy.folding import readings
 
@@ -147,8 +147,8 @@ class Rule:
     when: tuple[Condition, ...] = ()
     requirement: Requirement = field(default_factory=Requirement)
 
-    def fits(self, call: Call) -> bool:
-        """Whether it decides about a call."""
+    def fits(self, call: Call, names: Names) -> bool:
+        """Whether it decides about a call; ``names``: of its parameters."""
         if call.system == ITSELF and (ITSELF not in self.systems or self.effect is Effect.ALLOW):
             return False
         exact = self.effect is Effect.ALLOW
@@ -158,7 +158,7 @@ class Rule:
             and _named(self.agents, call.agent, exact=exact)
         ):
             return False
-        held = {condition.holds(call.parameters) for condition in self.when}
+        held = {condition.holds(call.parameters, names) for condition in self.when}
         if Holds.NO in held:
             return False
         return Holds.UNSURE not in held or self.effect is not Effect.ALLOW
@@ -232,8 +232,9 @@ def judge_call(policy: "Policy", call: Call) -> Verdict:
         call: with its parameters as they would run.
     """
     section = policy.approvals
+    names = Names(call.parameters)
     for rule in section.rules:
-        if rule.fits(call):
+        if rule.fits(call, names):
             if rule.effect is Effect.ALLOW:
                 return Allow(rule=rule.name)
             if rule.effect is Effect.FORBID:

@@ -9,7 +9,7 @@ field ``Amount``, whatever stands in ``amount``, are read by the tool in a way t
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
@@ -19,8 +19,8 @@ from policy.folding import readings
 
 MAX_EXPRESSION: Final = 1_000
 _FINDING: Final = frozenset({"contains", "starts_with", "ends_with"})
-_SHORT: Final = 64
-"""Characters of a name that is remembered."""
+_PARTED: Final = "\0"
+"""Stays as it is, whatever the form."""
 
 
 class Holds(Enum):
@@ -41,9 +41,9 @@ class Condition:
 
     expression: str
 
-    def holds(self, parameters: Mapping[str, Any]) -> Holds:
-        """What it says of the parameters of a call."""
-        if _has_look_alikes(self.expression, parameters):
+    def holds(self, parameters: Mapping[str, Any], names: "Names | None" = None) -> Holds:
+        """What it says of the parameters of a call; ``names``: of them, where several conditions ask."""
+        if (Names(parameters) if names is None else names).look_like(self.expression):
             return Holds.UNSURE
         found = _search(self.expression, dict(parameters))
         if found is True:
@@ -87,19 +87,35 @@ def _search(expression: str, parameters: dict[str, Any]) -> Any:
 # what only looks the same
 
 
-def _has_look_alikes(expression: str, parameters: Mapping[str, Any]) -> bool:
-    """Whether a field has a name that could be taken for one of which the expression speaks."""
-    fields, read = _fields(expression)
-    level: list[Any] = [parameters]
-    while level:
-        one = level.pop()
-        if isinstance(one, Mapping):
-            if any(key not in fields and not read.isdisjoint(_read(key)) for key in one):
-                return True
-            level += one.values()
-        elif isinstance(one, list):
-            level += one
-    return False
+class Names:
+    """The fields of a call by what their names could be read as; made once for a call, when a condition asks first."""
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        """Args: parameters: of the call."""
+        self._parameters = parameters
+
+    def look_like(self, expression: str) -> bool:
+        """Whether a field has a name that could be taken for one of which an expression speaks."""
+        fields, read = _fields(expression)
+        return any(name not in fields for reading in read for name in self._by_reading.get(reading, ()))
+
+    @functools.cached_property
+    def _by_reading(self) -> dict[tuple[int, str], set[str]]:
+        names: set[str] = set()
+        level: list[Any] = [self._parameters]
+        while level:
+            one = level.pop()
+            if isinstance(one, Mapping):
+                names.update(one)
+                level += one.values()
+            elif isinstance(one, list):
+                level += one
+        known = list(names)
+        found: dict[tuple[int, str], set[str]] = {}
+        for form, read in enumerate(_each_read(known)):
+            for name, reading in zip(known, read, strict=True):
+                found.setdefault((form, reading), set()).add(name)
+        return found
 
 
 @functools.lru_cache(maxsize=1_024)
@@ -112,34 +128,28 @@ def _fields(expression: str) -> tuple[frozenset[str], frozenset[tuple[int, str]]
         if node["type"] == "field":
             names.add(node["value"])
         level += [child for child in node["children"] if isinstance(child, dict)]
-    return frozenset(names), frozenset(reading for name in names for reading in _readings(name))
+    return frozenset(names), frozenset(reading for name in names for reading in enumerate(readings(name)))
 
 
-def _readings(text: str) -> tuple[tuple[int, str], ...]:
-    return tuple(enumerate(readings(text)))
-
-
-_remembered = functools.lru_cache(maxsize=4_096)(_readings)
-
-
-def _read(key: str) -> tuple[tuple[int, str], ...]:
-    return _remembered(key) if len(key) <= _SHORT else _readings(key)
+def _each_read(texts: Sequence[str]) -> list[list[str]]:
+    """What texts could be read as, all of them in each form at once: a tool may be called with thousands."""
+    joined = _PARTED.join(text.replace(_PARTED, " ") for text in texts)
+    return [read.split(_PARTED)[: len(texts)] for read in readings(joined)]
 
 
 def _are_alike(one: Any, other: Any) -> bool:
     """Whether texts that differ could be read as the same."""
-    return (
-        isinstance(one, str)
-        and isinstance(other, str)
-        and one != other
-        and not frozenset(_readings(one)).isdisjoint(_readings(other))
-    )
+    if not (isinstance(one, str) and isinstance(other, str)) or one == other:
+        return False
+    return any(read == wanted for read, wanted in zip(readings(one), readings(other), strict=True))
 
 
 def _would_fit(name: str, place: Any, sought: Any) -> bool:
     """Whether ``contains`` and its kin would find a text by what it could be read as."""
     if isinstance(place, list):
-        return any(_are_alike(one, sought) for one in place)
+        if not isinstance(sought, str):
+            return False
+        return any(wanted in read for read, wanted in zip(_each_read(place), readings(sought), strict=True))
     fits = {"contains": str.__contains__, "starts_with": str.startswith, "ends_with": str.endswith}[name]
     pairs = zip(readings(str(place)), readings(str(sought)), strict=True)
     return any(wanted and fits(read, wanted) for read, wanted in pairs)
