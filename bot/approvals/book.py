@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from bot.approvals.cards import Cards
 from bot.approvals.proofs import CeremonyError, read_proof
@@ -23,6 +23,8 @@ from policy.approvals import Allow, Ask, Call, Requirement, judge_call
 from policy.approvals import Verdict as Judgement
 from policy.entitlement import Voice, counted, still_entitled
 from policy.ruleset import Policy
+
+_REMEMBERED: Final = 2_048
 
 
 class Executor(Protocol):
@@ -67,6 +69,8 @@ class Book:
         self.clock = clock
         self._holds = holds
         self._dispatcher = dispatcher
+        self._judged_by: Policy | None = None
+        self._judgements: dict[tuple[str, str, bool], Judgement] = {}
         self._waiting: dict[str, set[asyncio.Future[None]]] = {}
         self.executors: list[Executor] = []
 
@@ -76,13 +80,26 @@ class Book:
         """What the policy in force says of the call as it stands.
 
         What a rule would let through is asked for all the same where the agent itself wants more: a passkey (APPR-9),
-        or somebody's word about a gate that is not passed (APPR-7).
+        or somebody's word about a gate that is not passed (APPR-7). Every open one is looked at every second, and its
+        parameters may be large: one policy judges one version once.
         """
-        action, policy = approval.action, self.policy()
+        policy = self.policy()
+        if policy is not self._judged_by:
+            self._judged_by, self._judgements = policy, {}
+        high = approval.proposal.assurance is Assurance.HIGH
+        more = high or any(not gate.passed for gate in approval.proposal.gates)
+        key = (approval.agent, approval.version, more)
+        if key not in self._judgements:
+            if len(self._judgements) >= _REMEMBERED:
+                self._judgements.clear()
+            self._judgements[key] = self._judge(policy, approval, more=more)
+        return self._judgements[key]
+
+    def _judge(self, policy: Policy, approval: Approval, *, more: bool) -> Judgement:
+        action = approval.action
         call = Call(action=action.name, system=action.system, agent=approval.agent, parameters=action.parameters)
         verdict = judge_call(policy, call)
-        high = approval.proposal.assurance is Assurance.HIGH
-        if isinstance(verdict, Allow) and (high or any(not gate.passed for gate in approval.proposal.gates)):
+        if isinstance(verdict, Allow) and more:
             return Ask(requirement=replace(policy.approvals.default, rule=verdict.rule))
         return verdict
 

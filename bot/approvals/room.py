@@ -190,7 +190,7 @@ class ApprovalRoom:
             if isinstance(voice, Bar):
                 raise ProposalError("not_entitled", "somebody else has to decide about this")
             editor = voice.person
-        changed = replace(approval, proposal=replace(approval.proposal, action=action))
+        changed = replace(approval, version=action.version, proposal=replace(approval.proposal, action=action))
         verdict = self.book.judged(changed)
         if isinstance(verdict, Forbid):
             raise ProposalError("forbidden", "the policy forbids this action")

@@ -58,7 +58,9 @@ UNRECONCILED: Final = compiled(
     "version",
 )
 OPEN: Final = compiled(
-    select(*_all).where(approvals.c.closed_at.is_(None)).order_by(approvals.c.proposed_at, approvals.c.id)
+    select(approvals.c.id, approvals.c.revision)
+    .where(approvals.c.closed_at.is_(None))
+    .order_by(approvals.c.proposed_at, approvals.c.id)
 )
 RECENT: Final = compiled(
     select(*_all).order_by(approvals.c.proposed_at.desc(), approvals.c.id).limit(_value("limit")).offset(_FIRST),

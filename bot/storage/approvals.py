@@ -42,6 +42,7 @@ class ApprovalReader:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self._open: dict[str, Approval] = {}
 
     async def get(self, approval_id: str) -> Approval | None:
         """See :meth:`bot.ports.approvals.ApprovalStore.get`."""
@@ -56,8 +57,18 @@ class ApprovalReader:
         return self._one(self._reader.read(sql.BY_CODE, (code,)))
 
     async def pending(self) -> list[Approval]:
-        """See :meth:`bot.ports.approvals.ApprovalStore.pending`."""
-        return [self._approval(row) for row in self._reader.read(sql.OPEN)]
+        """See :meth:`bot.ports.approvals.ApprovalStore.pending`.
+
+        They are looked at every second, and may be large: what has the same revision is the same.
+        """
+        known, self._open = self._open, {}
+        for approval_id, revision in self._reader.read(sql.OPEN):
+            approval = known.get(approval_id)
+            if approval is None or approval.revision != revision:
+                approval = await self.get(approval_id)
+            if approval is not None and not approval.state.closed:  # it may have come to its end meanwhile
+                self._open[approval_id] = approval
+        return list(self._open.values())
 
     async def recent(self, limit: int) -> list[Approval]:
         """See :meth:`bot.ports.approvals.ApprovalStore.recent`."""

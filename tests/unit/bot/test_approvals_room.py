@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.approvals import room, timing
+from bot.approvals import book, room, timing
 from bot.approvals.deciding import is_version
 from bot.approvals.room import ApprovalRoom
 from bot.channels.telegram.channel import TelegramChannel
@@ -347,3 +347,25 @@ async def test_a_card_that_is_on_its_way_is_not_made_again_when_others_are_asked
     there.now += timedelta(hours=1)
     await there.room._timing.look()
     assert [part.new.part.destination for part in there.waiting] == [HOME, ELSEWHERE]
+
+
+@rule("AGENT-5", "APPR-1")
+async def test_what_is_looked_at_every_second_is_judged_and_read_once(there, monkeypatch):
+    judged = []
+    judge = book.judge_call
+
+    def counting(policy, call):
+        judged.append(call.action)
+        return judge(policy, call)
+
+    monkeypatch.setattr(book, "judge_call", counting)
+    one = await there.propose()
+    for _ in range(3):
+        await there.room._timing.look()
+    assert judged == ["deploy"]
+    (first,), (second,) = await there.room.pending(), await there.room.pending()
+    assert first is second
+    there.policy = load(TEXT.replace("tools: [wipe]", "tools: [deploy]"), source="p", environment={})
+    assert isinstance(await there.decide(one), Already)
+    assert judged == ["deploy", "deploy"]
+    assert await there.room.pending() == []
