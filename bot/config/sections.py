@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from bot.config.command_sections import CommandSection
 from bot.config.settings import Listen
 from bot.config.words import Address, PasswordText, SecretText, Url, UrlPath, UserId, Word
 from policy.document_shape import Duration, Identifier, Shape
@@ -85,6 +86,7 @@ class AgentSection(Shape):
     options: dict[str, Any] | None = None
     stream: bool | None = None
     images: bool | None = None
+    asks_back: bool | None = None
     timeout: Duration | None = None
     wait: Duration | None = None
     allow_plain_http: bool | None = None
@@ -177,6 +179,7 @@ class Document(Shape):
     api: ApiSection = ApiSection()
     proposals: ProposalsSection = ProposalsSection()
     record: list[RecordSection] = Field(default_factory=list)
+    commands: dict[Identifier, CommandSection] = Field(default_factory=dict)
     contents_retention: Duration = timedelta(days=30)
     log: LogSection = LogSection()
     metrics: MetricsSection = MetricsSection()

@@ -6,6 +6,7 @@ from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
+from bot.config.commands import Command
 from bot.config.secret import Secret
 
 
@@ -156,6 +157,7 @@ class OpenAIAgent:
         options: further fields of its requests.
         stream: ask for a stream.
         images: images go to the model.
+        asks_back: the model has a tool to ask back with (docs/clarifications.md).
     """
 
     base_url: str
@@ -164,6 +166,7 @@ class OpenAIAgent:
     options: Mapping[str, object] = field(default_factory=dict)
     stream: bool = True
     images: bool = False
+    asks_back: bool = False
     total_s: float | None = None
     wait_s: float | None = None
     allow_plain_http: bool = False
@@ -334,6 +337,7 @@ class Config:
         api: for agents.
         proposals: how much one agent may propose.
         record: further sources of the authorised record, beside the policy.
+        commands: that agents may run, by name (CMD-1).
         contents_retention: contents of messages are erased after it; digests and decisions stay.
         log: the log.
         metrics: metrics, health and readiness.
@@ -352,6 +356,7 @@ class Config:
     api: Api = field(default_factory=Api)
     proposals: Proposals = field(default_factory=Proposals)
     record: tuple[RecordFile | RecordAddress, ...] = ()
+    commands: Mapping[str, Command] = field(default_factory=dict)
     contents_retention: timedelta = timedelta(days=30)
     log: Log = field(default_factory=Log)
     metrics: Metrics = field(default_factory=Metrics)

@@ -8,6 +8,7 @@ from typing import Self
 from bot.model.errors import StoreError
 from bot.storage.approvals import ApprovalReader, SqlApprovals
 from bot.storage.chat import SqlEntrances, SqlTimeline
+from bot.storage.commands import SqlCommands
 from bot.storage.database import (
     REVISION,
     Lock,
@@ -24,6 +25,7 @@ from bot.storage.evidence import EvidenceReader
 from bot.storage.filings import SqlFilings
 from bot.storage.grants import GrantReader, SqlGrants
 from bot.storage.inbox import SqlInbox
+from bot.storage.interactions import SqlInteractions
 from bot.storage.ledger import JournalReader, SqlJournal
 from bot.storage.outbox import SqlOutbox
 from bot.storage.overview import SqlOverview
@@ -49,6 +51,8 @@ class Store:
     approvals: SqlApprovals
     filings: SqlFilings
     passkeys: SqlPasskeys
+    interactions: SqlInteractions
+    commands: SqlCommands
     _writer: Writer
     _readers: tuple[Reader, ...]
     _lock: Lock
@@ -95,6 +99,8 @@ class Store:
             approvals=SqlApprovals(writer, points),
             filings=SqlFilings(writer, points),
             passkeys=SqlPasskeys(writer, points),
+            interactions=SqlInteractions(writer, points),
+            commands=SqlCommands(writer, points),
             _writer=writer,
             _readers=tuple(readers),
             _lock=lock,
