@@ -18,6 +18,7 @@ from bot.channels.telegram.limits import Limits
 from bot.channels.telegram.sending import CALL_S
 from bot.channels.telegram.webhook import Webhook
 from bot.config.commands import Command
+from bot.config.settings import Proposals
 from bot.model.output import Final, Output
 from bot.model.request import Request
 from bot.ports.decisions import Ruling
@@ -165,6 +166,7 @@ async def running(
     dispatchers: Sequence[str] = (),
     addresses: PageAddresses | None = None,
     facts: Record | None = None,
+    proposals: Proposals | None = None,
     commands: Mapping[str, Command] | None = None,
 ) -> AsyncIterator[Running]:
     """Run a gateway on a store in ``folder``; an earlier store there is taken up.
@@ -180,6 +182,7 @@ async def running(
         dispatchers: names of the keys with which grants are made.
         facts: the authorised record; None: the policy's.
         addresses: of the pages that want a passkey.
+        proposals: how much one agent may propose.
         commands: that agents may run.
     """
     clock = Clock() if clock is None else clock
@@ -213,6 +216,7 @@ async def running(
         dispatchers=dispatchers,
         facts=facts,
         addresses=addresses,
+        proposals=proposals,
         commands=commands,
     )
     await daemon.start()

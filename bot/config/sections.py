@@ -128,6 +128,14 @@ class ApiSection(Shape):
     dispatchers_file: Word | None = None
 
 
+class ProposalsSection(Shape):
+    """``proposals``."""
+
+    most_open: Annotated[int, Field(ge=1, le=10_000)] = 100
+    cards_at_once: Annotated[int, Field(ge=1, le=1_000)] = 20
+    cards_per_min: Speed = 10.0
+
+
 class RecordSection(Shape):
     """An entry of ``record``: a file or an address."""
 
@@ -169,6 +177,7 @@ class Document(Shape):
     chat: ChatSection = ChatSection()
     pages: PagesSection = PagesSection()
     api: ApiSection = ApiSection()
+    proposals: ProposalsSection = ProposalsSection()
     record: list[RecordSection] = Field(default_factory=list)
     commands: dict[Identifier, CommandSection] = Field(default_factory=dict)
     contents_retention: Duration = timedelta(days=30)

@@ -274,6 +274,21 @@ class RecordAddress:
     allow_plain_http: bool = False
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Proposals:
+    """What one agent may have open, and how many cards it may put before people; others are not touched by it.
+
+    Attributes:
+        most_open: calls of one agent that are not closed: undecided, not used yet, under way, or of unknown outcome.
+        cards_at_once: new cards of one agent.
+        cards_per_min: those that may follow; the others wait their turn.
+    """
+
+    most_open: int = 100
+    cards_at_once: int = 20
+    cards_per_min: float = 10.0
+
+
 class LogLevel(StrEnum):
     """The least important kind of line that is written."""
 
@@ -320,6 +335,7 @@ class Config:
         chat: the built-in chat.
         pages: of questions.
         api: for agents.
+        proposals: how much one agent may propose.
         record: further sources of the authorised record, beside the policy.
         commands: that agents may run, by name (CMD-1).
         contents_retention: contents of messages are erased after it; digests and decisions stay.
@@ -338,6 +354,7 @@ class Config:
     chat: Chat = field(default_factory=Chat)
     pages: Pages = field(default_factory=Pages)
     api: Api = field(default_factory=Api)
+    proposals: Proposals = field(default_factory=Proposals)
     record: tuple[RecordFile | RecordAddress, ...] = ()
     commands: Mapping[str, Command] = field(default_factory=dict)
     contents_retention: timedelta = timedelta(days=30)

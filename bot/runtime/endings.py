@@ -18,7 +18,7 @@ from bot.clarifications.room import Asked
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door
 from bot.model.approval import Origin
-from bot.model.output import Final, OutFile, SafeError, Silence
+from bot.model.output import Final, SafeError, Silence, readable
 from bot.model.part import Part
 from bot.observability.log import get_logger
 from bot.ports.channel import Channel, Reply
@@ -42,8 +42,6 @@ from policy.screening import screen_of
 log = get_logger(__name__)
 
 _WORDLESS = frozenset({"silent", "drafted"})
-READ_BYTES = 256 << 10
-"""Of a text file that are looked at."""
 LONG_TEXT = 4_000
 """Characters; what is longer is brought into its form beside the loop, where it holds up nobody (AGENT-5)."""
 
@@ -219,7 +217,7 @@ class Endings:
     def _assess(self, said: Said, answer: Final, parts: Sequence[Part]) -> Assessment:
         policy, settings = self._policy(), self._door.settings(said.work.place)
         return assess(
-            [*(part.text for part in parts), *filter(None, map(_readable, answer.files))],
+            [*(part.text for part in parts), *filter(None, map(readable, answer.files))],
             declared=answer.declared,
             references=answer.references,
             settings=settings,
@@ -284,10 +282,3 @@ class Endings:
 def _sorry(outcome: str, failure: Failure, said: Said, *, notes: Sequence[str] = ()) -> _End:
     sentence = Words(said.language).say(failure)
     return _End(outcome=outcome, instead=(Speech.SAFE_ERROR, sentence), notes=tuple(notes))
-
-
-def _readable(file: OutFile) -> str:
-    """What a person reads in a file, where it is plain text: it speaks of prices as much as a message does."""
-    if not file.media_type.startswith("text/"):
-        return ""
-    return file.content[:READ_BYTES].decode("utf-8", "replace")

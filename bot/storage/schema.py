@@ -496,6 +496,7 @@ approval_decisions: Final = Table(
     Column("account", Text),
     Column("way", Text, nullable=False),
     Column("for_whom", Text, nullable=False, server_default=text("''")),
+    Column("assurance", Text, nullable=False, server_default=text("'normal'")),
     Column("at", BigInteger, nullable=False),
     Column("words", Text),  # with a retention
     Column("proof", LargeBinary),

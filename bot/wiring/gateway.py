@@ -23,7 +23,7 @@ from bot.commands.room import CommandRoom
 from bot.commands.telling import Telling
 from bot.config.commands import Command
 from bot.config.file import make_data_dir
-from bot.config.settings import Config
+from bot.config.settings import Config, Proposals
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door
 from bot.model.errors import ConfigError
@@ -87,6 +87,7 @@ def assemble(
     dispatchers: Collection[str] = (),
     facts: Record | None = None,
     addresses: PageAddresses | None = None,
+    proposals: Proposals | None = None,
     commands: Mapping[str, Command] | None = None,
     endpoints: Endpoints | None = None,
 ) -> Daemon:
@@ -110,6 +111,7 @@ def assemble(
         facts: the authorised record; None: what the policy says of it, and no further sources.
         dispatchers: names of the keys with which grants are made.
         addresses: of the pages that want a passkey; None: there are none.
+        proposals: how much one agent may propose; None: as the configuration has it by default.
         commands: that agents may run, by name.
         endpoints: the way to those of commands; None: they are called over HTTP.
     """
@@ -164,6 +166,7 @@ def assemble(
         clock=clock,
         page=addresses.approval,
         holds=store.passkeys.holds,
+        limits=proposals,
     )
     decided = deciding(
         approvals, questions, store=store.approvals, policy=policy, door=door, dispatcher=dispatcher, clock=clock
@@ -372,6 +375,7 @@ async def run_gateway(config: Config) -> None:
             asking=asking,
             dispatchers=config.api.dispatchers,
             facts=facts,
+            proposals=config.proposals,
             commands=config.commands,
         )
         verbs.update(grant_verbs(daemon.crew.grants))

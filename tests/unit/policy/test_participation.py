@@ -366,7 +366,11 @@ EVENTS = st.builds(
 @given(EVENTS)
 def test_no_event_is_answered_without_evidence(an_event):
     decision = judged(an_event, by=with_channel(INTERNAL, require_mention=False, answer_operators=True))
-    if decision.outcome is Outcome.RESPOND and an_event.chat is Chat.GROUP and an_event.kind is not Kind.TAP:
+    if (
+        decision.outcome is Outcome.RESPOND
+        and an_event.chat is Chat.GROUP
+        and an_event.kind not in (Kind.TAP, Kind.INVITE)
+    ):
         trusted = decision.audience is Audience.INTERNAL and an_event.origin is Origin.HUMAN
         own_command = an_event.command is not None and an_event.command.target is Target.SELF
         assert an_event.mentions_self or own_command or an_event.reply is TO_SELF or trusted
