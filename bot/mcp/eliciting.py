@@ -47,6 +47,7 @@ _FORMATS: Final = frozenset({"email", "uri", "date", "date-time"})
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~])")
 _ADDRESS: Final = re.compile(r"[!-;=?-~]+")
 """Signs of an address, as they may stand in a message between < and >."""
+_MAX_ADDRESS: Final = 500
 _MAX_MESSAGE: Final = 3_000
 
 
@@ -90,11 +91,11 @@ class Eliciting:
 
     async def _address(self, message: str, url: object) -> dict[str, Any]:
         """An address is shown in full, with its host said again; nothing here opens it."""
-        parts = urlsplit(url) if isinstance(url, str) and len(url) <= 2_000 and _ADDRESS.fullmatch(url) else None
-        if parts is None or parts.scheme != "https" or not parts.hostname or parts.username:
+        host = _host(url)
+        if host is None:
             raise ElicitationError("url: an https address")
         text = (
-            f"The server **{_plain(self._system)}** asks you to open an address on **{_plain(parts.hostname)}**:\n\n"
+            f"The server **{_plain(self._system)}** asks you to open an address on **{_plain(host)}**:\n\n"
             f"{_plain(message[:_MAX_MESSAGE])}\n\n<{url}>\n\nHave you opened it, and will you go on there?"
         )
         given = await self._ask(text, _OPENED)
@@ -126,6 +127,17 @@ class Eliciting:
     async def _take_back(self, path: str) -> None:
         with suppress(GatewayError):
             await asyncio.shield(self._gateway.delete(path))
+
+
+def _host(url: object) -> str | None:
+    """The host of an address that can be shown; None: it is none."""
+    if not isinstance(url, str) or len(url) > _MAX_ADDRESS or _ADDRESS.fullmatch(url) is None:
+        return None
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return None
+    return parts.hostname if parts.scheme == "https" and not parts.username else None
 
 
 def form_of(written: object) -> dict[str, Any]:
