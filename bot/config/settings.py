@@ -156,6 +156,9 @@ class OpenAIAgent:
         options: further fields of its requests.
         stream: ask for a stream.
         images: images go to the model.
+        tools: names of those that the model has.
+        history: how many earlier remarks of the conversation go along; 0: none.
+        history_characters: of all of them.
     """
 
     base_url: str
@@ -164,6 +167,9 @@ class OpenAIAgent:
     options: Mapping[str, object] = field(default_factory=dict)
     stream: bool = True
     images: bool = False
+    tools: tuple[str, ...] = ()
+    history: int = 0
+    history_characters: int = 8_000
     total_s: float | None = None
     wait_s: float | None = None
     allow_plain_http: bool = False

@@ -1,14 +1,14 @@
 """What the gateway needs of an agent. It is untrusted: it can answer, not choose where the answer goes."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
 
 from bot.model.approval import Approval, Proposal
 from bot.model.output import Output
 from bot.model.question import Asking, Conclusion
-from bot.model.request import Attachment, Request
+from bot.model.request import Attachment, Remark, Request
 
 
 class Desk(Protocol):
@@ -38,6 +38,19 @@ class Desk(Protocol):
 
         Raises:
             AskError: it can't be asked; nobody has been asked anything.
+        """
+        ...
+
+    async def asked_before(self, key: str) -> Asking | None:
+        """What this request was asked about under a key in an attempt that was cut off; asked again, it is the same."""
+        ...
+
+    async def history(self, *, remarks: int, characters: int) -> Sequence[Remark]:
+        """What was said in this conversation before this request, oldest first: only what its people may see.
+
+        Args:
+            remarks: how many at most, the latest ones.
+            characters: of all of them at most; a remark is given whole or not at all.
         """
         ...
 

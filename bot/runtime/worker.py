@@ -29,6 +29,7 @@ from bot.observability.metrics import agent_run, part_withheld
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel, Reply
 from bot.ports.hearing import Hearer
+from bot.ports.history import History
 from bot.ports.record import AuthorisedRecord
 from bot.ports.store import Inbox, Outbox
 from bot.questions.room import QuestionRoom
@@ -80,6 +81,7 @@ class Worker:
         hearers: Sequence[Hearer] = (),
         record: AuthorisedRecord | None = None,
         drafts: Drafts | None = None,
+        history: History | None = None,
     ) -> None:
         """Make a worker.
 
@@ -103,6 +105,7 @@ class Worker:
             hearers: hear what people say to what waits for them, in this order.
             record: facts that answers may rest on; None: the policy's.
             drafts: where drafts are filed; None: what would be one is withheld.
+            history: what agents may know again of a conversation; None: nothing.
         """
         self._policy = policy
         self._record = record
@@ -122,6 +125,7 @@ class Worker:
         self._lanes: Lanes[Work] = Lanes("work", self._run)
         self._questions = questions
         self._approvals = approvals
+        self._history = history
         self._clearing = Clearing(door, channels)
         self._endings = Endings(
             policy=policy,
@@ -341,6 +345,7 @@ class Worker:
             agent=agent.name,
             questions=self._questions,
             approvals=self._approvals,
+            history=self._history,
             limit_bytes=self._file_limit_bytes,
         )
         run.asked = True

@@ -23,6 +23,7 @@ from bot.storage.deliveries import DeliveryReader, SqlDeliveries
 from bot.storage.evidence import EvidenceReader
 from bot.storage.filings import SqlFilings
 from bot.storage.grants import GrantReader, SqlGrants
+from bot.storage.history import SqlHistory
 from bot.storage.inbox import SqlInbox
 from bot.storage.ledger import JournalReader, SqlJournal
 from bot.storage.outbox import SqlOutbox
@@ -49,6 +50,7 @@ class Store:
     approvals: SqlApprovals
     filings: SqlFilings
     passkeys: SqlPasskeys
+    history: SqlHistory
     _writer: Writer
     _readers: tuple[Reader, ...]
     _lock: Lock
@@ -95,6 +97,7 @@ class Store:
             approvals=SqlApprovals(writer, points),
             filings=SqlFilings(writer, points),
             passkeys=SqlPasskeys(writer, points),
+            history=SqlHistory(walks),
             _writer=writer,
             _readers=tuple(readers),
             _lock=lock,

@@ -217,6 +217,7 @@ def assemble(
         hearers=hearers,
         record=facts,
         drafts=drafts,
+        history=store.history,
     )
     gateway = Gateway(
         policy=policy,
