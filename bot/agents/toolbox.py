@@ -71,8 +71,8 @@ _DESCRIPTIONS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
     ),
     Tool.REQUEST_APPROVAL: (
         (
-            "Before an action with an effect: propose exactly what would run, and wait until people have decided. Where "
-            "it is approved, do exactly what the result says, once, and then call report_outcome."
+            "Before an action with an effect: propose exactly what would run, and wait until people have decided. "
+            "Where it is approved, do exactly what the result says, once, and then call report_outcome."
         ),
         {
             "type": "object",
@@ -99,8 +99,8 @@ _DESCRIPTIONS: Final[Mapping[str, tuple[str, dict[str, Any]]]] = {
     ),
     Tool.FILE_DRAFT: (
         (
-            "End your work with a draft that an operator has to approve before it is sent: whenever the answer is about "
-            "prices, a contract, law, a public statement, an unmeasured figure or a claim that you can't verify."
+            "End your work with a draft that an operator has to approve before it is sent: whenever the answer is "
+            "about prices, a contract, law, a public statement, an unmeasured figure or a claim that you can't verify."
         ),
         {
             "type": "object",
