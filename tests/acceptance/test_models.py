@@ -408,10 +408,10 @@ async def test_a_memory_is_bounded_by_count_and_by_characters(api, tmp_path):
             for number in range(4):
                 await say(gateway, f"question {number}")
             assert [text.removeprefix("@desk_bot ") for _, text in earlier(model.bodies[3])] == ["question 2", "Yes."]
-        async with talking(tmp_path, api, model, history=50, history_characters=28) as gateway:
+        async with talking(tmp_path, api, model, history=50, history_characters=27) as gateway:
             await say(gateway, "question 4")
             assert len(earlier(model.bodies[4])) == 2, "a remark is given whole or not at all"
-            assert sum(len(text) for _, text in earlier(model.bodies[4])) <= 28
+            assert sum(len(text) for _, text in earlier(model.bodies[4])) <= 27
 
 
 @rule("AGENT-3", "AUTO-2", "PART-9")
