@@ -5,6 +5,7 @@ import uuid
 from collections import Counter
 from dataclasses import replace
 
+from bot.approvals.proposing import MAX_TASK
 from bot.approvals.room import ApprovalRoom
 from bot.model.approval import Approval, Origin, Proposal
 from bot.model.errors import ProposalError
@@ -84,6 +85,16 @@ class Proposing:
             requester=work.reading.event.sender,
             event_id=work.event_id,
         )
+        task = proposal.task if proposal.task.strip() else _task(self._request.text)
         return await room.propose(
-            replace(proposal, key=key), agent=self._agent, origin=origin, language=self._request.language
+            replace(proposal, key=key, task=task), agent=self._agent, origin=origin, language=self._request.language
         )
+
+
+def _task(asked: str) -> str:
+    """The request itself, where the agent names no task that its proposal comes from (APPR-2)."""
+    whole = "".join("\N{REPLACEMENT CHARACTER}" if "\ud800" <= sign <= "\udfff" else sign for sign in asked.strip())
+    if len(whole) <= MAX_TASK:
+        return whole
+    rest = f" … ({len(whole)})"
+    return whole[: MAX_TASK - len(rest)] + rest
