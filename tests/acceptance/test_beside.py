@@ -209,7 +209,7 @@ async def test_notes_of_a_run_are_bounded_also_where_they_may_be_shown(api, tmp_
         await there.gateway.quiet()
         for chat in BADS:
             *facts, last = api.texts(chat)
-            assert facts == [f"fact {number}" for number in range(MAX_NOTES)]
+            assert facts == [f"fact {number}" for number in range(MAX_NOTES + 1)]
             assert last in SENTENCES
 
 
