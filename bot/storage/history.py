@@ -37,7 +37,6 @@ _REQUESTS: Final = compiled(
         decisions.c.event_id,
         inbox.c.key,
         inbox.c.lane,
-        inbox_contents.c.raw,
         inbox.c.received_at,
         decisions.c.message,
         decisions.c.sender,
@@ -48,11 +47,7 @@ _REQUESTS: Final = compiled(
         inbox.c.withdrawn,
         inbox.c.result,
     )
-    .select_from(
-        decisions.join(inbox, inbox.c.id == decisions.c.event_id).outerjoin(
-            inbox_contents, inbox_contents.c.event_id == decisions.c.event_id
-        )
-    )
+    .select_from(decisions.join(inbox, inbox.c.id == decisions.c.event_id))
     .where(
         decisions.c.event_id < _value("before"),
         decisions.c.event_id >= _value("first"),
@@ -71,6 +66,7 @@ _REQUESTS: Final = compiled(
     "thread",
     "limit",
 )
+_RAW: Final = compiled(select(inbox_contents.c.raw).where(inbox_contents.c.event_id == _value("event_id")), "event_id")
 _ANSWERS: Final = compiled(
     select(outbox.c.made_at, outbox.c.audience, outbox.c.chat, outbox.c.text)
     .where(
@@ -110,15 +106,18 @@ class SqlHistory:
         found: list[Past] = []
         seen: set[str] = set()
         for row in self._reader.read(_REQUESTS, (before, max(before - WINDOW, 0), *place, LOOKED_AT)):
-            (event_id, key, lane, raw, received_at, message, sender, outcome, read_by, was, control, gone, result) = row
+            (event_id, key, lane, received_at, message, sender, outcome, read_by, was, control, gone, result) = row
             if message is not None and message in seen:
                 continue  # it was edited since: what stood there before is nobody's word any more
             seen.update(() if message is None else (message,))
-            kept = raw is not None and not gone and result in _ANSWERED
+            kept = not gone and result in _ANSWERED
             if outcome != Outcome.RESPOND.value or control or not kept or not here(was, read_by):
                 continue
+            contents = self._reader.read(_RAW, (event_id,))
+            if not contents:
+                continue
             at = from_us(received_at)
-            arrival = Arrival(key=key, lane=lane, raw=raw, received_at=at)
+            arrival = Arrival(key=key, lane=lane, raw=contents[0][0], received_at=at)
             event = Stored(id=event_id, account=destination.account, arrival=arrival)
             found.append(Past(at=at, sender=sender or "", event=event))
             if len(found) == limit:
