@@ -25,8 +25,8 @@ from policy.ruleset import DRAFT_ONLY
 
 MAX_ARGUMENTS: Final = 65_536
 """Characters of the arguments of one call."""
-MAX_ASKED: Final = 10
-"""Questions of one run, and proposals of one run."""
+MAX_PUT: Final = 10
+"""Questions and proposals of one run."""
 NOTE_OF_SILENCE: Final = "the model's answer ended without a word of it"
 
 
@@ -128,16 +128,14 @@ class Toolbox:
     Attributes:
         offered: those that the model has, as the provider wants to read of them.
         claimed: approvals that are used and whose outcome nobody has told yet, by id.
-        asked: how many questions this run has asked.
-        proposed: how many actions it has proposed.
+        put: how many questions and proposals this run has put to people.
     """
 
     request: Request
     desk: Desk
     offered: tuple[str, ...]
     claimed: dict[str, Approval] = field(default_factory=dict)
-    asked: int = 0
-    proposed: int = 0
+    put: int = 0
 
     @property
     def documents(self) -> list[dict[str, Any]]:
@@ -174,16 +172,35 @@ class Toolbox:
             return _result({"error": str(error), "code": error.code})
 
     async def before(self) -> list[tuple[ToolCall, str]]:
-        """What an attempt that was cut off has asked, and what became of it: nobody is asked twice (DUR-3)."""
+        """What an attempt that was cut off has put to people, and what became of it: nobody is asked twice (DUR-3)."""
         found: list[tuple[ToolCall, str]] = []
-        while self.request.attempt > 1 and (asking := await self.desk.asked_before(self._key(self.asked + 1))):
-            self.asked += 1
-            arguments = {"question": asking.text, "schema": dict(asking.schema), "who": asking.who.kind.value}
-            call = ToolCall(
-                id=f"call_{self.asked}", name=Tool.ASK_HUMAN.value, arguments=encode_json(arguments).decode()
-            )
-            found.append((call, _result(await self._concluded(asking))))
+        while self.request.attempt > 1 and (known := await self._put_before(self._key)) is not None:
+            self.put += 1
+            name, arguments, result = known
+            call = ToolCall(id=f"call_{self.put}", name=name, arguments=encode_json(arguments).decode())
+            found.append((call, _result(result)))
         return found
+
+    async def _put_before(self, key: str) -> tuple[str, dict[str, Any], dict[str, Any]] | None:
+        """One question or proposal: the tool, its arguments, its result."""
+        asking = await self.desk.asked_before(key)
+        if asking is not None:
+            arguments = {"question": asking.text, "schema": dict(asking.schema), "who": asking.who.kind.value}
+            return Tool.ASK_HUMAN.value, arguments, await self._concluded(asking)
+        decided = await self.desk.proposed_before(key)
+        if decided is None:
+            return None
+        action = decided.action
+        arguments = {
+            "action": action.name,
+            "system": action.system,
+            "parameters": dict(action.parameters),
+            "reason": decided.proposal.reason,
+        }
+        try:
+            return Tool.REQUEST_APPROVAL.value, arguments, await self._used(decided)
+        except ProposalError as error:
+            return Tool.REQUEST_APPROVAL.value, arguments, {"error": str(error), "code": error.code}
 
     async def close(self) -> None:
         """The run ends: of what was used and never told of, nobody knows what became (APPR-6)."""
@@ -210,15 +227,14 @@ class Toolbox:
         return arguments
 
     async def _ask(self, arguments: "_Arguments") -> dict[str, Any]:
-        if self.asked >= MAX_ASKED:
-            raise MisuseError("you have asked enough; answer with what you know")
+        self._more()
         ttl_s = arguments.whole("ttl_s", 3600)
         asking = Asking(
             text=arguments.text("question"),
             schema=_schema(arguments),
             who=Who(kind=Answerer(arguments.one_of("who", (Answerer.ASKER, Answerer.OPERATORS)))),
             ttl_s=ttl_s,
-            key=self._key(self.asked + 1),
+            key=self._key,
         )
         try:
             masked = any(field.masked for field in read_form(asking.schema).fields)
@@ -227,7 +243,7 @@ class Toolbox:
         if masked:
             raise MisuseError(_MASKED)
         found = await self._concluded(asking)
-        self.asked += 1
+        self.put += 1
         return found
 
     async def _concluded(self, asking: Asking) -> dict[str, Any]:
@@ -237,21 +253,30 @@ class Toolbox:
             found |= {"answer": dict(ended.answer or {}), "answered_by": ended.answered_by}
         return found
 
-    def _key(self, number: int) -> str:
-        return f"{self.request.id}:tool:{number}"
+    @property
+    def _key(self) -> str:
+        """Of the next question or proposal, the same in each attempt."""
+        return f"{self.request.id}:tool:{self.put + 1}"
+
+    def _more(self) -> None:
+        if self.put >= MAX_PUT:
+            raise MisuseError("you have asked people enough; answer with what you know")
 
     async def _propose(self, arguments: "_Arguments") -> dict[str, Any]:
-        if self.proposed >= MAX_ASKED:
-            raise MisuseError("you have proposed enough; answer with what was decided")
+        self._more()
         action = Action(
             name=arguments.text("action"),
             system=arguments.text("system"),
             parameters=arguments.object("parameters"),
         )
         decided = await self.desk.propose(
-            Proposal(action=action, reason=arguments.text("reason"), assurance=Assurance.NORMAL)
+            Proposal(action=action, reason=arguments.text("reason"), assurance=Assurance.NORMAL, key=self._key)
         )
-        self.proposed += 1
+        self.put += 1
+        return await self._used(decided)
+
+    async def _used(self, decided: Approval) -> dict[str, Any]:
+        """What was decided; where it is approved it is used now, once (APPR-5)."""
         if decided.state is not ApprovalState.APPROVED:
             words = [one.words for one in decided.standing if one.words]
             return {"untrusted": True, "approval": decided.id, "state": decided.state.value, "words": words}

@@ -64,6 +64,10 @@ class Desk(Protocol):
         """
         ...
 
+    async def proposed_before(self, key: str) -> Approval | None:
+        """What this request has proposed under a key in an attempt that was cut off; returns when it is decided."""
+        ...
+
     async def claim(self, approval: Approval, *, target_present: bool | None) -> Approval:
         """Use an approval, once, directly before the action; what runs is ``action`` of what this returns (APPR-5).
 

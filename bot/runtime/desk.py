@@ -58,6 +58,7 @@ class RequestDesk:
         self._limit_bytes = limit_bytes
         self._proposing = Proposing(room=approvals, request=request, run=run, agent=agent)
         self.propose = self._proposing.propose
+        self.proposed_before = self._proposing.before
         self.put_proposal = self._proposing.put
         self.claim = self._proposing.claim
         self.outcome = self._proposing.outcome

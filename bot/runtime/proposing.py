@@ -29,14 +29,15 @@ class Proposing:
     async def propose(self, proposal: Proposal) -> Approval:
         """Return when people have decided; see :meth:`bot.ports.agent.Desk.propose`."""
         room = self._there()
-        approval = await self._put(room, proposal)
-        if approval.state.undecided:
-            async with self._run.waiting_for_a_person():
-                decided = await room.decided(approval.id)
-            if decided is None:
-                raise ProposalError("unknown", "the approval is not kept any more")
-            approval = decided
-        return approval
+        return await self._decided(room, await self._put(room, proposal))
+
+    async def before(self, key: str) -> Approval | None:
+        """See :meth:`bot.ports.agent.Desk.proposed_before`."""
+        if self._room is None:
+            return None
+        event_id = self._run.work.event_id
+        known = await self._room.proposed_before(agent=self._agent, key=key, event_id=event_id)
+        return None if known is None else await self._decided(self._room, known)
 
     async def put(self, proposal: Proposal) -> Approval:
         """Propose for an agent that waits elsewhere; the run rests until people have decided."""
@@ -67,6 +68,15 @@ class Proposing:
         if self._room is None:
             raise ProposalError("no_approvals", "nothing can be proposed here")
         return self._room
+
+    async def _decided(self, room: ApprovalRoom, approval: Approval) -> Approval:
+        if not approval.state.undecided:
+            return approval
+        async with self._run.waiting_for_a_person():
+            decided = await room.decided(approval.id)
+        if decided is None:
+            raise ProposalError("unknown", "the approval is not kept any more")
+        return decided
 
     async def _rest(self, room: ApprovalRoom, approval_id: str) -> None:
         async with self._run.waiting_for_a_person():

@@ -49,9 +49,26 @@ def keys(message):
     return {key["text"]: key.get("callback_data") for row in rows for key in row}
 
 
-async def tap(gateway, chat, label, *, sender):
-    card = next(one for one in reversed(gateway.api.sent(chat)) if label in keys(one))
+async def tap_only(gateway, chat, label, *, sender):
+    """Tap, as soon as there is something to tap."""
+    api = gateway.api
+    card = await api.wait_for(lambda: next((one for one in reversed(api.sent(chat)) if label in keys(one)), None))
     gateway.api.press(chat=chat, sender=sender, message_id=card["message_id"], data=keys(card)[label], force=True)
+
+
+async def shown(api, text, chat=GROUP):
+    """Wait until something is the last that was said; a run that has waited for a person goes on by itself."""
+    await api.wait_for(lambda: (api.texts(chat) or [""])[-1] == text)
+
+
+async def until(predicate):
+    async with asyncio.timeout(10):
+        while not await predicate():
+            await asyncio.sleep(0.01)  # bounded above
+
+
+async def tap(gateway, chat, label, *, sender):
+    await tap_only(gateway, chat, label, sender=sender)
     await gateway.quiet()
 
 
@@ -66,7 +83,7 @@ async def test_a_model_asks_a_person_with_a_tool_whose_call_comes_in_pieces_and_
         assert "Which size?" in api.sent(GROUP)[-1]["text"]
         assert len(model.bodies) == 1, "the model waits for the person"
         await tap(gateway, GROUP, "large", sender=BOB)
-        assert api.texts(GROUP)[-1] == "One large coming."
+        await shown(api, "One large coming.")
         assert model.told() == [
             {"untrusted": True, "state": "answered", "answer": {"answer": "large"}, "answered_by": "bob"}
         ]
@@ -95,7 +112,7 @@ async def test_a_model_proposes_an_action_and_gets_exactly_what_was_approved_onc
         (approval,) = await gateway.daemon.crew.approvals.pending()
         assert approval.state is ApprovalState.IN_REVIEW
         await tap(gateway, INTERNAL, "Approve", sender=ANN)
-        assert api.texts(GROUP) == ["It is refunded."]
+        await shown(api, "It is refunded.")
         assert (await gateway.daemon.crew.approvals.look(approval.id)).state is ApprovalState.EXECUTED
         assert model.told(1)[0]["parameters"] == {"order": 17}
         assert model.told(1)[0]["state"] == "approved"
@@ -108,7 +125,12 @@ async def test_a_model_that_never_tells_what_came_of_an_action_leaves_it_unknown
         await say(gateway)
         (approval,) = await gateway.daemon.crew.approvals.pending()
         await tap(gateway, INTERNAL, "Approve", sender=ANN)
-        assert (await gateway.daemon.crew.approvals.look(approval.id)).state is ApprovalState.UNKNOWN
+        await shown(api, "Done!")
+
+        async def unknown():
+            return (await gateway.daemon.crew.approvals.look(approval.id)).state is ApprovalState.UNKNOWN
+
+        await until(unknown)
 
 
 @rule("AGENT-3", "APPR-4")
@@ -117,6 +139,7 @@ async def test_a_model_is_told_that_its_proposal_was_denied(api, tmp_path):
     async with modelled(proposing, words("That is not possible.")) as model, talking(tmp_path, api, model) as gateway:
         await say(gateway)
         await tap(gateway, INTERNAL, "Deny", sender=ANN)
+        await shown(api, "That is not possible.")
         assert model.told()[0]["state"] == "denied"
         assert "parameters" not in model.told()[0]
         assert api.texts(GROUP) == ["That is not possible."]
@@ -132,6 +155,7 @@ async def test_a_model_files_a_draft_and_nothing_of_it_is_said_before_an_operato
         assert len(model.bodies) == 1
         assert any(text in one for one in api.texts(INTERNAL))
         await tap(gateway, INTERNAL, "Approve", sender=ANN)
+        await shown(api, text)
         assert api.texts(GROUP) == [text]
 
 
@@ -151,9 +175,42 @@ async def test_after_a_restart_a_question_of_the_model_is_found_again_whatever_i
         await gateway.quiet()
         assert model.bodies == [], "it is not asked before the person has answered"
         await tap(gateway, GROUP, "large", sender=BOB)
-        assert api.texts(GROUP)[-1] == "Large it is."
+        await shown(api, "Large it is.")
         assert model.told()[0]["answer"] == {"answer": "large"}
     assert sum("size" in text for text in api.texts(GROUP)) == 1
+
+
+@rule("AGENT-3", "DUR-3", "APPR-5")
+@pytest.mark.parametrize("when", ["while people decide", "after they have"])
+async def test_after_a_restart_a_proposal_of_the_model_is_found_again_and_used_once(api, tmp_path, when):
+    proposing = {"action": "refund", "parameters": {"order": 17}, "reason": "late"}
+    asking = calls(call("ask_human", {"question": "Which order?", "choices": ["17", "18"]}))
+    async with (
+        modelled(asking, calls(call("request_approval", proposing))) as model,
+        talking(tmp_path, api, model) as gateway,
+    ):
+        await say(gateway, "my parcel was late")
+        await tap(gateway, GROUP, "17", sender=BOB)
+        await until(gateway.daemon.crew.approvals.pending)
+        if when == "after they have":
+            hanging = stream([], then=model.hang)
+            model.plays = [hanging]
+            await tap_only(gateway, INTERNAL, "Approve", sender=ANN)
+            await asyncio.wait_for(model.hanging.wait(), 10)
+    async with modelled(words("It is on its way.")) as model, talking(tmp_path, api, model) as gateway:
+        if when == "while people decide":
+            await gateway.quiet()
+            assert model.bodies == [], "it is not asked before people have decided"
+            await tap(gateway, INTERNAL, "Approve", sender=ANN)
+        await shown(api, "It is on its way.")
+        answered, decided = model.told()
+        assert answered["answer"] == {"answer": "17"}
+        if when == "while people decide":
+            assert (decided["state"], decided["parameters"]) == ("approved", {"order": 17})
+        else:
+            assert decided["state"] == "unknown", "it may have run"
+            assert "parameters" not in decided, "it is not given out again"
+    assert sum("Action: refund" in text for text in api.texts(INTERNAL)) == 1, "one card"
 
 
 # misuse
@@ -448,5 +505,6 @@ async def test_an_approved_draft_is_remembered_as_it_was_sent(api, tmp_path):
     async with modelled(words(PRICE), words("Yes.")) as model, talking(tmp_path, api, model, history=50) as gateway:
         await say(gateway, "what does it cost?")
         await tap(gateway, INTERNAL, "Approve", sender=ANN)
+        await shown(api, PRICE)
         await say(gateway, "and for 50?")
     assert ("assistant", PRICE) in earlier(model.bodies[1])
