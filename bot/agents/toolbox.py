@@ -7,12 +7,13 @@ bounded by whoever runs it. What people have answered goes back to it as untrust
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
 from bot.agents.completion import ToolCall
-from bot.agents.wire import MAX_REFERENCES, MAX_TEXT, encode_json, parse_json
+from bot.agents.wire import MAX_REFERENCES, encode_json, parse_json
 from bot.model import output as out
 from bot.model.approval import Action, Approval, ApprovalState, Assurance, Proposal
 from bot.model.errors import AgentError, AskError, ProposalError
@@ -186,7 +187,10 @@ class Toolbox:
         asking = await self.desk.asked_before(key)
         if asking is not None:
             arguments = {"question": asking.text, "schema": dict(asking.schema), "who": asking.who.kind.value}
-            return Tool.ASK_HUMAN.value, arguments, await self._concluded(asking)
+            try:
+                return Tool.ASK_HUMAN.value, arguments, await self._concluded(asking)
+            except AskError as error:  # the policy is another one by now
+                return Tool.ASK_HUMAN.value, arguments, {"error": str(error), "code": error.code}
         decided = await self.desk.proposed_before(key)
         if decided is None:
             return None
@@ -205,7 +209,8 @@ class Toolbox:
     async def close(self) -> None:
         """The run ends: of what was used and never told of, nobody knows what became (APPR-6)."""
         for approval in list(self.claimed.values()):
-            await self._told(approval, executed=None, note=NOTE_OF_SILENCE)
+            with suppress(ProposalError):  # its time is over: that is written down already
+                await self._told(approval, executed=None, note=NOTE_OF_SILENCE)
 
     def _arguments(self, call: ToolCall) -> "_Arguments":
         if call.name not in self.offered:
@@ -323,8 +328,8 @@ def _draft(arguments: "_Arguments") -> out.Final:
     if len(references) > MAX_REFERENCES:
         raise MisuseError(f"references: at most {MAX_REFERENCES}")
     text = arguments.text("text")
-    if len(text) > MAX_TEXT:
-        raise MisuseError(f"text: at most {MAX_TEXT} characters")
+    if not text.strip():
+        raise MisuseError("text is empty")
     declared = arguments.one_of("class", tuple(sorted(one.value for one in DRAFT_ONLY)))
     return out.Final(text=text, declared=declared, references=references)
 
