@@ -13,6 +13,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -22,6 +23,7 @@ UNTESTED = "untested"
 _PLATFORMS = tuple(sorted(one.parent.name for one in BOT.glob("channels/*/channel.py")))
 
 
+@cache
 def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text(encoding="utf-8"))
 
