@@ -74,6 +74,7 @@ def test_nothing_is_handed_over_under_a_name_that_the_list_would_miss():
     }
     assert ways == {"recover", "enqueue", "show", "waiting", "open_lanes", "idle", "close"}
     for path in sorted(paths.BOT.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text())):
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)) if "enqueue" in text else ():
             if isinstance(node, ast.Attribute) and node.attr == "enqueue" and path.name != "dispatcher.py":
                 assert ast.unparse(node.value).endswith("dispatcher"), f"{path}: {ast.unparse(node)}"
