@@ -109,18 +109,25 @@ def tests() -> set[str]:
     }
 
 
-def untested() -> list[str]:
-    """Paths for which no test of a final or of a failed output stands in the document and is there."""
+def judged() -> dict[str, tuple[str, str]]:
+    """Every path with its test of a final and of a failed output: ``untested`` where none is named, or it is gone."""
     known, there = written(), tests()
+    return {
+        path: tuple(test if test in there else UNTESTED for test in known.get(path, (UNTESTED, UNTESTED)))
+        for path in paths()
+    }
+
+
+def untested() -> list[str]:
+    """What has no test of a final or of a failed output."""
     return [
         f"{path}: {outcome} output"
-        for path in paths()
-        for outcome, test in zip(("final", "failed"), known.get(path, (UNTESTED, UNTESTED)), strict=True)
-        if test not in there
+        for path, found in judged().items()
+        for outcome, test in zip(("final", "failed"), found, strict=True)
+        if test == UNTESTED
     ]
 
 
 if __name__ == "__main__":
-    known = written() if TABLE.exists() else {}
-    for path in paths():
-        sys.stdout.write(f"{path}\t{known.get(path, (UNTESTED, UNTESTED))}\n")
+    for path, (final, failed) in judged().items():
+        sys.stdout.write(f"{path}\n    final:  {final}\n    failed: {failed}\n")
