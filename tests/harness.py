@@ -4,7 +4,7 @@ Nothing is replaced but the clock (so that events from any year can be replayed)
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,6 +17,7 @@ from bot.channels.telegram.intake import Polling
 from bot.channels.telegram.limits import Limits
 from bot.channels.telegram.sending import CALL_S
 from bot.channels.telegram.webhook import Webhook
+from bot.config.commands import Command
 from bot.model.output import Final, Output
 from bot.model.request import Request
 from bot.ports.decisions import Ruling
@@ -164,6 +165,7 @@ async def running(
     dispatchers: Sequence[str] = (),
     addresses: PageAddresses | None = None,
     facts: Record | None = None,
+    commands: Mapping[str, Command] | None = None,
 ) -> AsyncIterator[Running]:
     """Run a gateway on a store in ``folder``; an earlier store there is taken up.
 
@@ -178,6 +180,7 @@ async def running(
         dispatchers: names of the keys with which grants are made.
         facts: the authorised record; None: the policy's.
         addresses: of the pages that want a passkey.
+        commands: that agents may run.
     """
     clock = Clock() if clock is None else clock
     agent = CountingAgent() if agent is None else agent
@@ -210,6 +213,7 @@ async def running(
         dispatchers=dispatchers,
         facts=facts,
         addresses=addresses,
+        commands=commands,
     )
     await daemon.start()
     try:

@@ -50,7 +50,8 @@ class OpenAIAgent:
         options: further fields of the request, such as ``temperature`` or ``max_tokens``.
         stream: ask for a stream; an answer in one piece is understood either way.
         images: images go to the model.
-        tools: that the model has; not every server takes any.
+        asks_back: the model has a tool to ask back with.
+        tools: that the model has beside it; not every server takes any.
         history: how many earlier remarks of the conversation go along, the latest ones; 0: none.
         history_characters: of all of them.
         max_image_bytes: of all images of a request.
@@ -74,6 +75,7 @@ class OpenAIAgent:
         options: Mapping[str, Any] | None = None,
         stream: bool = True,
         images: bool = False,
+        asks_back: bool = False,
         tools: Collection[Tool] = (),
         history: int = 0,
         history_characters: int = 8_000,
@@ -84,7 +86,7 @@ class OpenAIAgent:
         allow_plain_http: bool = False,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        if taken := (_OURS | _TOOLS if tools else _OURS) & set(options or {}):
+        if taken := (_OURS | _TOOLS if tools or asks_back else _OURS) & set(options or {}):
             raise ConfigError(f"{', '.join(sorted(taken))}: set by the gateway; take it out of the agent's options")
         if api_key is not None and not (api_key.isascii() and api_key.isprintable() and api_key.strip()):
             raise ConfigError("the agent's api key is empty or holds characters that no key has")
@@ -92,6 +94,7 @@ class OpenAIAgent:
         self._name = name
         self._fields = {**(options or {}), "model": model, "stream": stream}
         self._images = images
+        self._asks_back = asks_back
         self._tools = tuple(tool for tool in Tool if tool in tools)
         self._history = history
         self._history_characters = history_characters
@@ -127,7 +130,7 @@ class OpenAIAgent:
         earlier = (
             await desk.history(remarks=self._history, characters=self._history_characters) if self._history else ()
         )
-        toolbox = Toolbox(request=request, desk=desk, offered=offered(self._tools, request))
+        toolbox = Toolbox(request=request, desk=desk, offered=offered(self._tools, request, asks_back=self._asks_back))
         told = messages(request, read, earlier=earlier, tools=bool(toolbox.offered))
         try:
             told += [one for exchange in await toolbox.before() for one in _exchange("", [exchange])]
@@ -144,7 +147,7 @@ class OpenAIAgent:
                 results: list[tuple[ToolCall, str]] = []
                 for call in completion.calls if left else ():
                     used = await toolbox.use(call)
-                    if isinstance(used, out.Final):
+                    if isinstance(used, out.Final | out.Clarify):
                         yield used
                         return
                     results.append((call, used))

@@ -16,6 +16,7 @@ from importlib.resources import files
 from itertools import groupby
 from typing import Any, Final
 
+from bot.agents.tools import answered_document
 from bot.agents.wire import context_documents, record_documents
 from bot.model.errors import ConfigError
 from bot.model.request import Attachment, Remark, Request
@@ -168,6 +169,7 @@ def untrusted_document(request: Request, attachments: Sequence[ReadAttachment] =
         "tap": request.tap,
         "text": request.text,
         "context": context_documents(request),
+        **({} if request.continuing is None else answered_document(request.continuing)),
         "attachments": [
             {
                 "name": attachment.name,

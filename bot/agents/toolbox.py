@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from bot.agents.completion import ToolCall
+from bot.agents.tools import NAME, TOOLS, called
 from bot.agents.wire import MAX_REFERENCES, encode_json, parse_json
 from bot.model import output as out
 from bot.model.approval import Action, Approval, ApprovalState, Assurance, Proposal
@@ -142,18 +143,23 @@ class Toolbox:
     def documents(self) -> list[dict[str, Any]]:
         """What the provider is told of them."""
         return [
-            {"type": "function", "function": {"name": name, "description": text, "parameters": parameters}}
-            for name, (text, parameters) in _DESCRIPTIONS.items()
-            if name in self.offered
+            *(TOOLS if NAME in self.offered else ()),
+            *(
+                {"type": "function", "function": {"name": name, "description": text, "parameters": parameters}}
+                for name, (text, parameters) in _DESCRIPTIONS.items()
+                if name in self.offered
+            ),
         ]
 
-    async def use(self, call: ToolCall) -> str | out.Final:
+    async def use(self, call: ToolCall) -> str | out.Final | out.Clarify:
         """What comes of a call: a result for the model, or the end of the run.
 
         Raises:
             AgentError: the gateway itself can't go on with it.
         """
         try:
+            if call.name == NAME and NAME in self.offered:
+                return self._ask_back(call)
             arguments = self._arguments(call)
             match call.name:
                 case Tool.FILE_DRAFT:
@@ -171,6 +177,12 @@ class Toolbox:
             return _result({"error": str(error), "code": error.code, **({"problems": problems} if problems else {})})
         except ProposalError as error:
             return _result({"error": str(error), "code": error.code})
+
+    def _ask_back(self, call: ToolCall) -> out.Clarify:
+        try:
+            return called(call.name, call.arguments, self.request.continuing)
+        except AgentError as error:
+            raise MisuseError(str(error)) from None
 
     async def before(self) -> list[tuple[ToolCall, str]]:
         """What an attempt that was cut off has put to people, and what became of it: nobody is asked twice (DUR-3)."""
@@ -311,9 +323,9 @@ class Toolbox:
             self.claimed.pop(approval.id, None)
 
 
-def offered(tools: Iterable[Tool], request: Request) -> tuple[str, ...]:
+def offered(tools: Iterable[Tool], request: Request, *, asks_back: bool = False) -> tuple[str, ...]:
     """The names of those tools that mean anything where the request was made: inside, no draft waits for anybody."""
-    names: list[str] = []
+    names: list[str] = [NAME] if asks_back else []
     for tool in tools:
         if tool is Tool.FILE_DRAFT and request.audience.trusted:
             continue

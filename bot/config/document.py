@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic_core import PydanticCustomError
 
+from bot.config.command_sections import CommandReader
 from bot.config.errors import ConfigError
 from bot.config.file import exposed
 from bot.config.keys import KeysError, read_keys
@@ -73,6 +74,7 @@ _KINDS: Final[dict[str, frozenset[str]]] = {
         "options",
         "stream",
         "images",
+        "asks_back",
         "tools",
         "history",
         "history_characters",
@@ -140,6 +142,7 @@ class _Builder:
         self._check_rooms(document.chat)
         pages, api = self._pages(document.pages), self._api(document.api, list(document.agents))
         record = [self._record(("record", number), written) for number, written in enumerate(document.record)]
+        commands = CommandReader(self._report, self._secret).commands(document.commands)
         default = self._default_agent(document)
         if self._secret_written_out:
             self._warn(exposed(self._path, self._path.stat().st_mode))
@@ -166,6 +169,7 @@ class _Builder:
             pages=pages,
             api=api,
             record=tuple(one for one in record if one is not None),
+            commands=commands,
             contents_retention=document.contents_retention,
             log=Log(level=LogLevel(document.log.level), format=LogFormat(document.log.format)),
             metrics=Metrics(enabled=document.metrics.enabled, listen=document.metrics.listen),
@@ -379,6 +383,7 @@ class _Builder:
             tools=tuple(written.tools or ()),
             history=written.history or 0,
             history_characters=written.history_characters or 8_000,
+            asks_back=bool(written.asks_back),
             **waiting,
         )
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from bot.config.command_sections import CommandSection
 from bot.config.settings import Listen
 from bot.config.words import Address, PasswordText, SecretText, Url, UrlPath, UserId, Word
 from policy.document_shape import Duration, Identifier, Shape
@@ -88,6 +89,7 @@ class AgentSection(Shape):
     tools: list[Literal["ask_human", "request_approval", "file_draft"]] | None = None
     history: Annotated[int, Field(ge=0, le=100)] | None = None
     history_characters: Annotated[int, Field(ge=1, le=100_000)] | None = None
+    asks_back: bool | None = None
     timeout: Duration | None = None
     wait: Duration | None = None
     allow_plain_http: bool | None = None
@@ -171,6 +173,7 @@ class Document(Shape):
     pages: PagesSection = PagesSection()
     api: ApiSection = ApiSection()
     record: list[RecordSection] = Field(default_factory=list)
+    commands: dict[Identifier, CommandSection] = Field(default_factory=dict)
     contents_retention: Duration = timedelta(days=30)
     log: LogSection = LogSection()
     metrics: MetricsSection = MetricsSection()

@@ -6,6 +6,7 @@ from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
+from bot.config.commands import Command
 from bot.config.secret import Secret
 
 
@@ -159,6 +160,7 @@ class OpenAIAgent:
         tools: names of those that the model has.
         history: how many earlier remarks of the conversation go along; 0: none.
         history_characters: of all of them.
+        asks_back: the model has a tool to ask back with (docs/clarifications.md).
     """
 
     base_url: str
@@ -170,6 +172,7 @@ class OpenAIAgent:
     tools: tuple[str, ...] = ()
     history: int = 0
     history_characters: int = 8_000
+    asks_back: bool = False
     total_s: float | None = None
     wait_s: float | None = None
     allow_plain_http: bool = False
@@ -324,6 +327,7 @@ class Config:
         pages: of questions.
         api: for agents.
         record: further sources of the authorised record, beside the policy.
+        commands: that agents may run, by name (CMD-1).
         contents_retention: contents of messages are erased after it; digests and decisions stay.
         log: the log.
         metrics: metrics, health and readiness.
@@ -341,6 +345,7 @@ class Config:
     pages: Pages = field(default_factory=Pages)
     api: Api = field(default_factory=Api)
     record: tuple[RecordFile | RecordAddress, ...] = ()
+    commands: Mapping[str, Command] = field(default_factory=dict)
     contents_retention: timedelta = timedelta(days=30)
     log: Log = field(default_factory=Log)
     metrics: Metrics = field(default_factory=Metrics)

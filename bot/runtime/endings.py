@@ -14,6 +14,7 @@ from datetime import datetime
 from typing import assert_never
 
 from bot.approvals.drafts import Draft, Drafts, written
+from bot.clarifications.room import Asked
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door
 from bot.model.approval import Origin
@@ -33,6 +34,7 @@ from policy.autonomy import Assessment, assess
 from policy.blank import is_blank
 from policy.boundary import Speech, Withheld
 from policy.decision import Audience
+from policy.destination import Destination
 from policy.record import Entry
 from policy.ruleset import Policy
 from policy.screening import screen_of
@@ -66,7 +68,7 @@ class Said:
     request: str
     agent: str = ""
     asked: str = field(default="", repr=False)
-    result: Final | SafeError | Silence
+    result: Final | SafeError | Silence | Asked
     to: Reply
     language: str
     streamed: str | None = None
@@ -109,6 +111,7 @@ class Endings:
         reports: Reports,
         rulings: Rulings,
         clock: Callable[[], datetime],
+        steps: Callable[[Destination, str], Sequence[str]] | None = None,
     ) -> None:
         """Make it.
 
@@ -124,7 +127,9 @@ class Endings:
             reports: tells operators.
             rulings: hears what came of requests.
             clock: gives aware times.
+            steps: gives codes of what a step of a clarification has made of the plan; None: nothing is clarified.
         """
+        self._steps = steps
         self._policy = policy
         self._entries = entries
         self._channels = channels
@@ -138,8 +143,8 @@ class Endings:
         self._clock = clock
         self._presenting = asyncio.Lock()
 
-    async def write(self, said: Said) -> None:
-        """Bring one run to its end."""
+    async def write(self, said: Said) -> str:
+        """Bring one run to its end; returns what came of it, bounded."""
         end = await self._judge(said)
         work, settings = said.work, self._door.settings(said.work.place)
         if end.outcome in _WORDLESS and settings.never_silent_ack and settings.audience is Audience.INTERNAL:  # PART-10
@@ -168,6 +173,7 @@ class Endings:
             withheld = end.outcome == "withheld"
             notice = Notice.WITHHELD_REPORT if withheld else Notice.RUN_FAILED
             await self._reports.tell(notice, request=said.request[:8], stops=end.notes if withheld else ())
+        return end.outcome
 
     async def _judge(self, said: Said) -> _End:
         match said.result:
@@ -177,6 +183,8 @@ class Endings:
                 return _sorry("safe_error", failure, said)
             case Silence():
                 return _End(outcome="silent")
+            case Asked(says=says):
+                return _End(outcome="clarification", instead=(Speech.SAFE_ERROR, says) if says else None)
             case _:
                 assert_never(said.result)
 
@@ -261,13 +269,14 @@ class Endings:
         for _, reading in work.parts:
             event = reading.event
             if event.message is not None:
+                steps = () if self._steps is None else self._steps(event.destination, event.message)
                 self._rulings.publish(
                     Ruling(
                         destination=event.destination,
                         message=event.message,
                         decision=work.decision,
                         result=outcome,
-                        notes=tuple(notes),
+                        notes=(*notes, *steps),
                     ),
                 )
 

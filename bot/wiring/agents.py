@@ -49,6 +49,7 @@ def agent(name: str, settings: AgentSettings) -> Agent:
                 tools=[Tool(name) for name in settings.tools],
                 history=settings.history,
                 history_characters=settings.history_characters,
+                asks_back=settings.asks_back,
                 allow_plain_http=settings.allow_plain_http,
                 total_s=180.0 if settings.total_s is None else settings.total_s,
                 wait_s=60.0 if settings.wait_s is None else settings.wait_s,

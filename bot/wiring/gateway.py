@@ -17,6 +17,11 @@ from bot.approvals.enrolling import PasskeyHearing
 from bot.approvals.passkeys import Passkeys
 from bot.approvals.room import ApprovalRoom
 from bot.approvals.saying import Saying
+from bot.clarifications.hearing import ClarificationHearing
+from bot.clarifications.room import ClarificationRoom
+from bot.commands.room import CommandRoom
+from bot.commands.telling import Telling
+from bot.config.commands import Command
 from bot.config.file import make_data_dir
 from bot.config.settings import Config
 from bot.deliveries.dispatcher import Dispatcher
@@ -25,6 +30,7 @@ from bot.model.errors import ConfigError
 from bot.observability.health import Health
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel
+from bot.ports.commands import Endpoints
 from bot.ports.hearing import Hearer
 from bot.ports.store import OutboxState, Waiting
 from bot.questions.hearing import Hearing
@@ -35,6 +41,7 @@ from bot.runtime.daemon import Crew, Daemon, Sweeper
 from bot.runtime.facts import RecordNews
 from bot.runtime.gateway import Gateway
 from bot.runtime.inforce import PolicyInForce
+from bot.runtime.loop import Loop
 from bot.runtime.reports import Reports
 from bot.runtime.rulings import Rulings
 from bot.runtime.worker import Worker
@@ -80,6 +87,8 @@ def assemble(
     dispatchers: Collection[str] = (),
     facts: Record | None = None,
     addresses: PageAddresses | None = None,
+    commands: Mapping[str, Command] | None = None,
+    endpoints: Endpoints | None = None,
 ) -> Daemon:
     """Put a daemon together.
 
@@ -101,6 +110,8 @@ def assemble(
         facts: the authorised record; None: what the policy says of it, and no further sources.
         dispatchers: names of the keys with which grants are made.
         addresses: of the pages that want a passkey; None: there are none.
+        commands: that agents may run, by name.
+        endpoints: the way to those of commands; None: they are called over HTTP.
     """
     by_account = {channel.account: channel for channel in channels}
 
@@ -159,7 +170,9 @@ def assemble(
     )
     facts = Record(lambda: policy().record) if facts is None else facts
     health = Health() if health is None else health
-    hearers: list[Hearer] = [Hearing(questions, clock=clock), decided.hearing]
+    clarifications = ClarificationRoom(store=store.interactions, questions=questions, policy=policy, clock=clock)
+    clarifying = ClarificationHearing(clarifications, questions, policy=policy)
+    hearers: list[Hearer] = [clarifying, Hearing(questions, clock=clock), decided.hearing]
     reports = Reports(
         policy=policy,
         channels=by_account,
@@ -200,6 +213,27 @@ def assemble(
     )
     saying = Saying(room=approvals, filings=store.filings, channels=by_account, door=door, tell=reports.tell)
     approvals.take(saying)
+    if endpoints is None:
+        from bot.agents.endpoint import SignedEndpoints
+
+        endpoints = signed = SignedEndpoints()
+        services = (*services, signed.run)
+    room = CommandRoom(
+        commands or {},
+        store=store.commands,
+        endpoints=endpoints,
+        telling=Telling(
+            channels=by_account,
+            outbox=store.outbox,
+            dispatcher=dispatcher,
+            door=door,
+            tell=reports.say,
+            clock=clock,
+        ),
+        door=door,
+        policy=policy,
+        clock=clock,
+    )
     worker = Worker(
         policy=policy,
         agents=agents,
@@ -218,6 +252,8 @@ def assemble(
         record=facts,
         drafts=drafts,
         history=store.history,
+        loop=Loop(clarifications, clarifying),
+        commands=room,
     )
     gateway = Gateway(
         policy=policy,
@@ -229,9 +265,12 @@ def assemble(
         rulings=rulings,
         clock=clock,
         hearers=hearers,
+        clarifications=clarifications,
+        clarifying=clarifying,
     )
     of_people = Rooms(
         questions=questions,
+        clarifications=clarifications,
         approvals=approvals,
         passkeys=passkeys,
         grants=rooms.grants,
@@ -246,8 +285,10 @@ def assemble(
                 *sweepers,
                 store.inbox.sweep,
                 store.questions.sweep,
+                store.interactions.sweep,
                 store.deliveries.sweep,
                 store.approvals.sweep,
+                store.commands.sweep,
             ),
             channels=by_account,
             agents=tuple(agents.values()),
@@ -259,6 +300,7 @@ def assemble(
             saying=saying,
             grants=rooms.grants,
             schedule=rooms.schedule,
+            clarifications=clarifications,
             dispatcher=dispatcher,
             reports=reports,
             health=health,
@@ -272,6 +314,8 @@ def assemble(
                 approvals.run,
                 decided.editing.run,
                 saying.run,
+                clarifications.run,
+                room.recover,
                 *(one for ask in asking if (one := ask(of_people)) is not None),
             ),
         ),
@@ -329,6 +373,7 @@ async def run_gateway(config: Config) -> None:
             asking=asking,
             dispatchers=config.api.dispatchers,
             facts=facts,
+            commands=config.commands,
         )
         verbs.update(grant_verbs(daemon.crew.grants))
         verbs.update(approval_verbs(daemon.crew.approvals))

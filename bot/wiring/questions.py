@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bot.approvals.passkeys import Passkeys
 from bot.approvals.room import ApprovalRoom
+from bot.clarifications.room import ClarificationRoom
 from bot.config.settings import Config
 from bot.deliveries.grants import GrantRoom
 from bot.deliveries.schedule import Schedule
@@ -27,6 +28,7 @@ class Rooms:
     passkeys: Passkeys
     grants: GrantRoom
     schedule: Schedule
+    clarifications: ClarificationRoom
     worker: Worker
 
 
@@ -74,8 +76,10 @@ def interface(config: Config) -> list[Asks]:
 
     def serving(rooms: Rooms) -> Service:
         from bot.api.approvals import ApprovalsApi
+        from bot.api.commands import CommandsApi
         from bot.api.deliveries import DeliveriesApi
         from bot.api.grants import GrantsApi
+        from bot.api.interactions import InteractionsApi
         from bot.api.questions import QuestionsApi
         from bot.api.site import Callers, serve
         from bot.wiring.clock import utc_now
@@ -83,6 +87,8 @@ def interface(config: Config) -> list[Asks]:
         settings = config.api
         parts = (
             QuestionsApi(rooms.worker, rooms.questions, clock=utc_now),
+            InteractionsApi(rooms.worker, rooms.clarifications),
+            CommandsApi(rooms.worker),
             ApprovalsApi(rooms.worker, rooms.approvals, clock=utc_now),
             DeliveriesApi(rooms.schedule),
             GrantsApi(rooms.grants, Callers(settings.dispatchers, others=settings.keys), clock=utc_now),

@@ -151,6 +151,24 @@ def test_an_edit_starts_at_most_what_the_original_did_not(original, reason):
 
 
 @pytest.mark.parametrize(
+    ("an_event", "original", "reason"),
+    [
+        (event(kind=Kind.EDIT), Original.TAKEN, R.CORRECTION),
+        (event(kind=Kind.EDIT, mentions_others=True), Original.TAKEN, R.ADDRESSED_TO_OTHER),
+        (event(kind=Kind.EDIT, mentions_self=True, mentions_others=True), Original.TAKEN, R.CORRECTION),
+        (direct(kind=Kind.EDIT), Original.TAKEN, R.CORRECTION),
+        (event(kind=Kind.EDIT), Original.FOREIGN, R.EDIT_BY_ANOTHER),
+        (event(kind=Kind.EDIT), Original.MUTED, R.NO_ADDRESS),
+        (event(), Original.UNSEEN, R.NO_ADDRESS),
+    ],
+)
+def test_an_edit_of_an_answer_is_a_correction(an_event, original, reason):
+    made = judged(an_event, memory=replace(MEMORY, original=original, corrects=True))
+    assert made.reason is reason
+    assert made.control is (reason is R.CORRECTION)
+
+
+@pytest.mark.parametrize(
     ("an_event", "reason", "gate"),
     [
         (event(identity_known=False, mentions_self=True), R.IDENTITY_UNKNOWN, Gate.IDENTITY),
