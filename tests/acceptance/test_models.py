@@ -213,6 +213,24 @@ async def test_after_a_restart_a_proposal_of_the_model_is_found_again_and_used_o
     assert sum("Action: refund" in text for text in api.texts(INTERNAL)) == 1, "one card"
 
 
+@rule("AGENT-3", "CLAR-7")
+async def test_a_model_asks_back_beside_its_other_tools_and_is_told_when_it_asks_wrongly(api, tmp_path):
+    wrong = calls(call("ask_back", {"question": "Which one?"}))
+    candidates = [{"id": "alpha", "name": "Alpha"}, {"id": "beta", "name": "Beta"}]
+    right = calls(call("ask_back", {"slot": "menu", "question": "Which menu?", "candidates": candidates}))
+    async with (
+        modelled(wrong, right, words("Beta it is.")) as model,
+        talking(tmp_path, api, model, asks_back=True) as gateway,
+    ):
+        await say(gateway, "a menu")
+        assert "slot" in model.told(1)[0]["error"]
+        assert len(model.bodies) == 2, "the run has ended with the question"
+        await tap(gateway, GROUP, "Beta", sender=BOB)
+        await shown(api, "Beta it is.")
+        document = json.loads(model.bodies[2]["messages"][-1]["content"])
+        assert document["answer"] == "Beta" or document["plan"]["tasks"]["menu"]["slots"]["menu"]
+
+
 # misuse
 
 
