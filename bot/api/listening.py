@@ -6,10 +6,13 @@ only hold connections open push out each other and never somebody with a request
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Final, TypeVar
 
 from aiohttp import web
+
+from bot.api.answering import RefusedError
 
 T = TypeVar("T")
 
@@ -20,6 +23,9 @@ YOUNG_S: Final = 1.0
 """What has come just now may have a request on its way: many that come at once are no attack."""
 MOST_YOUNG: Final = 5
 """Times as many, when nobody is older."""
+MOST_SENDING: Final = 8 << 20
+"""Bytes of answers to one agent that have not been read yet."""
+READ_ANSWER_WITHIN_S: Final = 30.0
 KEPT_ALIVE_S: Final = 15.0
 """For another request, after an answer."""
 _LOOK_S: Final = 1.0
@@ -115,6 +121,46 @@ async def listen(
         return protocol
 
     return await asyncio.get_running_loop().create_server(connect, host, port)
+
+
+class Sending:
+    """Answers on their way to agents that may not read them: how much of each agent's, and for how long (AGENT-5)."""
+
+    def __init__(self) -> None:
+        self._bytes: Counter[str] = Counter()
+
+    def check(self, agent: str, size: int = 0) -> None:
+        """See that an agent reads what it gets, before anything is done for it.
+
+        Raises:
+            RefusedError: too much of it is on its way already.
+        """
+        if self._bytes[agent] and self._bytes[agent] + size > MOST_SENDING:
+            raise RefusedError(429, "too_much", "read the answers to your other calls first", after_s=1.0)
+
+    async def send(self, request: web.Request, agent: str, response: web.StreamResponse) -> web.StreamResponse:
+        """Send an answer to its end.
+
+        Raises:
+            RefusedError: of a call that only looks: too much of this agent's is on its way already.
+            ConnectionResetError: they do not read it.
+        """
+        size = len(response.body) if isinstance(response, web.Response) and isinstance(response.body, bytes) else 0
+        if request.method == "GET" and not response.prepared:
+            self.check(agent, size)
+        self._bytes[agent] += size
+        try:
+            async with asyncio.timeout(READ_ANSWER_WITHIN_S):
+                if not response.prepared:
+                    await response.prepare(request)
+                await response.write_eof()
+        except TimeoutError:
+            if request.transport is not None:
+                request.transport.abort()
+            raise ConnectionResetError from None
+        finally:
+            self._bytes[agent] -= size
+        return response
 
 
 async def while_there(request: web.Request, waiting: Awaitable[T]) -> T:

@@ -14,7 +14,7 @@ from typing import Final, Protocol
 from aiohttp import web
 
 from bot.api.answering import MAX_BODY, RefusedError, answered, set_headers
-from bot.api.listening import KEPT_ALIVE_S, Porter, listen
+from bot.api.listening import KEPT_ALIVE_S, Porter, Sending, listen
 from bot.config.secret import Secret
 from bot.deliveries.pacing import Bucket, Rate
 from bot.observability.log import HTTP, get_logger
@@ -53,6 +53,7 @@ class Callers:
         self._digests = {name: _digest(key.reveal().encode()) for name, key in keys.items()}
         self._looks = self.paces(LOOKS)
         self._waiting: Counter[str] = Counter()
+        self._sending = Sending()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -83,7 +84,8 @@ class Callers:
             if wait_s > 0:
                 raise RefusedError(429, "too_fast", "you come too often", after_s=wait_s)
             pace[agent].take(now)
-            return await handler(request, agent)
+            self._sending.check(agent)
+            return await self._sending.send(request, agent, await handler(request, agent))
 
         return handle
 

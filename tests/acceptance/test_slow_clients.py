@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import socket
 from contextlib import asynccontextmanager
 
 import aiohttp
@@ -15,6 +16,7 @@ from bot.api.listening import Porter
 from bot.api.questions import QuestionsApi
 from bot.api.site import MAX_WAITING, serve
 from bot.config.secret import Secret
+from bot.model.approval import Action, Proposal
 from bot.model.output import Final
 from tests.acceptance.test_questions import CHANNEL
 from tests.harness import BOB, GROUP, CountingAgent, running
@@ -230,3 +232,32 @@ async def test_a_strangers_connection_is_not_kept(api, tmp_path):
     async with interface(tmp_path, api) as there:
         reader, _ = await there.open(b"GET /v1/questions HTTP/1.1\r\nHost: x\r\n\r\n")
         assert b" 401 " in await asyncio.wait_for(reader.read(), 20), "and then it is closed"
+
+
+@rule("AGENT-5")
+async def test_answers_that_nobody_reads_are_bounded_given_up_and_hold_up_nobody(api, tmp_path, monkeypatch):
+    monkeypatch.setattr(listening, "READ_ANSWER_WITHIN_S", 2.0)
+    monkeypatch.setattr(listening, "MOST_SENDING", 5 << 20)
+    head = f"GET /v1/approvals HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {BAD}\r\n\r\n".encode()
+    async with interface(tmp_path, api) as there:
+        for number in range(90):
+            action = Action(name="note", parameters={"text": "x" * 40_000, "number": number})
+            await there.gateway.daemon.crew.approvals.propose(Proposal(action=action), agent="bad", origin=None)
+        deaf = []
+        loop = asyncio.get_running_loop()
+        for _ in range(5):
+            one = socket.socket()
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+            one.setblocking(False)
+            await loop.sock_connect(one, ("127.0.0.1", there.port))
+            await loop.sock_sendall(one, head)
+            deaf.append(one)
+        async with asyncio.timeout(30):
+            while (await there.call("GET", "/v1/approvals", key=BAD))[1].get("error") != "too_much":
+                await asyncio.sleep(0.01)  # bounded above: until the answers stand in the way of more
+        await there.works()
+        async with asyncio.timeout(30):
+            while (await there.call("GET", "/v1/approvals", key=BAD))[0] != 200:
+                await asyncio.sleep(0.05)  # bounded above: they are given up
+        for one in deaf:
+            one.close()
