@@ -25,15 +25,16 @@ class Answers:
         self._values: dict[str, Any] = {}
         self._latest: dict[str, Any] | None = None
         self._slots: dict[str, str] = {}
+        self._exact: dict[str, str] = {}
         self._command = {"outcome": _NOTHING, "text": _NOTHING}
 
-    def fill(self, slot: str, value: str) -> None:
-        """A slot of the plan is filled."""
-        self._slots[slot] = value
+    def fill(self, slot: str, value: str, shown: str) -> None:
+        """A slot of the plan is filled; ``shown`` is how people read it."""
+        self._exact[slot], self._slots[slot] = value, shown
 
     def exact(self, text: str) -> str:
-        """A text with ``{slot.name}`` as it stands in the slot, for an id."""
-        return SLOTS.sub(lambda found: self._slots.get(found["name"], ""), text)
+        """A text with ``{slot.name}`` as it stands in the slot, for an id: of a candidate that is its id."""
+        return SLOTS.sub(lambda found: self._exact.get(found["name"], ""), text)
 
     def ran(self, outcome: str, text: str) -> None:
         """A command was run. Its text is the gateway's, and plain by then."""

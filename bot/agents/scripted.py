@@ -100,7 +100,7 @@ class ScriptedAgent:
                     if value is None:
                         yield clarify if request.continuing is not None else replace(clarify, plan=plan_of(steps))
                         return
-                    answers.fill(clarify.slot, value)
+                    answers.fill(clarify.slot, value, _shown(value, clarify))
                 case RunCommand():
                     if not await _run_command(step, desk, answers):
                         waiting = deque((*step.otherwise, Silence()))
@@ -158,11 +158,15 @@ async def _run_command(step: RunCommand, desk: Desk, answers: Answers) -> bool:
 
 
 def _in_slot(request: Request, clarify: Clarify) -> str | None:
-    """What stands in the slot, as people read it; None: nothing."""
+    """What stands in the slot; None: nothing."""
     if request.continuing is None:
         return None
     task = request.continuing.interaction.plan.tasks.get(clarify.task)
-    value = None if task is None else task.slots.get(clarify.slot)
+    return None if task is None else task.slots.get(clarify.slot)
+
+
+def _shown(value: str, clarify: Clarify) -> str:
+    """What stands in a slot, as people read it."""
     return next((one.display_name for one in clarify.candidates if one.id == value), value)
 
 

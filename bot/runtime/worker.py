@@ -212,7 +212,10 @@ class Worker:
         Raises:
             AskError: it works on no such request, or the question can't be asked.
         """
-        return await self.desk_for(request_id, agent).put(asking)
+        desk = self._desk(request_id, agent)
+        if desk is None:
+            raise AskError("no_request", "this agent is not working on such a request")
+        return await desk.put(asking)
 
     async def propose_for(self, request_id: str, agent: str, proposal: Proposal) -> Approval:
         """Propose for an agent that is working on a request and speaks to us from outside.
@@ -224,6 +227,11 @@ class Worker:
         if desk is None:
             raise ProposalError("no_request", "this agent is not working on such a request")
         return await desk.put_proposal(proposal)
+
+    def _desk(self, request_id: str, agent: str) -> RequestDesk | None:
+        runs = [*self._running.values(), *self._parked]
+        run = next((run for run in runs if run.desk is not None and run.desk.is_for(request_id, agent)), None)
+        return None if run is None or run.over else run.desk
 
     def desk_for(self, request_id: str, agent: str) -> RequestDesk:
         """The desk of an agent that works on a request and speaks to us from outside.
@@ -243,11 +251,6 @@ class Worker:
             AskError: it works on no such request.
         """
         return self.desk_for(request_id, agent).origin
-
-    def _desk(self, request_id: str, agent: str) -> RequestDesk | None:
-        runs = [*self._running.values(), *self._parked]
-        run = next((run for run in runs if run.desk is not None and run.desk.is_for(request_id, agent)), None)
-        return None if run is None or run.over else run.desk
 
     async def idle(self) -> None:
         """Return when no request is waiting or running."""

@@ -13,6 +13,7 @@ from bot.storage.store import Store
 from bot.wiring.agents import agent
 from bot.wiring.channels import chat_words
 from bot.wiring.clock import utc_now
+from bot.wiring.demo_commands import COMMANDS
 from bot.wiring.gateway import assemble, in_force, listen_for_the_end, until_told
 from bot.wiring.questions import answers_in
 from bot.wiring.records import STORE
@@ -73,6 +74,7 @@ async def run_demo(*, port: int, announce: Callable[[str], None], keep: Path | N
                 stop=told,
                 sweepers=(page.sweep,),
                 asking=[answers_in(page)],
+                commands=COMMANDS,
             )
 
             async def tell() -> None:
