@@ -20,6 +20,7 @@ from typing import Final, Protocol
 from aiohttp import web
 
 from bot.api.answering import RefusedError, body_of, header_key, json_answer, read_wait
+from bot.api.listening import while_there
 from bot.api.proposed import (
     approval_document,
     head_document,
@@ -99,7 +100,7 @@ class ApprovalsApi:
         if wait_s > 0:
             with self._callers.counted(agent), suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
-                    await self._until(approval, since)
+                    await while_there(request, self._until(approval, since))
             approval = await self._own(request, agent)
         return json_answer(approval_document(approval))
 

@@ -24,6 +24,7 @@ from bot.storage.deliveries import DeliveryReader, SqlDeliveries
 from bot.storage.evidence import EvidenceReader
 from bot.storage.filings import SqlFilings
 from bot.storage.grants import GrantReader, SqlGrants
+from bot.storage.history import SqlHistory
 from bot.storage.inbox import SqlInbox
 from bot.storage.interactions import SqlInteractions
 from bot.storage.ledger import JournalReader, SqlJournal
@@ -51,6 +52,7 @@ class Store:
     approvals: SqlApprovals
     filings: SqlFilings
     passkeys: SqlPasskeys
+    history: SqlHistory
     interactions: SqlInteractions
     commands: SqlCommands
     _writer: Writer
@@ -99,6 +101,7 @@ class Store:
             approvals=SqlApprovals(writer, points),
             filings=SqlFilings(writer, points),
             passkeys=SqlPasskeys(writer, points),
+            history=SqlHistory(walks),
             interactions=SqlInteractions(writer, points),
             commands=SqlCommands(writer, points),
             _writer=writer,
