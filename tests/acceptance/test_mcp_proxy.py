@@ -19,8 +19,7 @@ from bot.mcp.eliciting import Eliciting
 from bot.mcp.gateway import Gateway
 from bot.mcp.holding import Holding
 from bot.mcp.relay import Peer, Relay
-from bot.model.approval import Action, ApprovalState
-from tests.harness import ANN
+from bot.model.approval import ApprovalState
 from tests.mcp_desk import KEY, ROOT, McpDesk, mcp_desk, stdio_client
 from tests.servers.mcp_shop import shop
 
@@ -175,12 +174,10 @@ async def test_what_people_have_changed_is_what_runs_and_the_client_is_told(api,
     async with shopping(tmp_path, api) as there:
         call = there.call("refund", order=17, amount=120)
         approval = await there.desk.approval()
-        action = Action(name="refund", system="shop", parameters={"order": 17, "amount": 90})
-        revision = (await there.desk.now(approval)).revision
-        await there.desk.room.revise(approval.id, action, by=f"telegram:{ANN}", revision=revision)
-        await there.desk.sent()
-        await there.desk.tap("Approve")
+        await there.desk.tap("Change…")
+        await there.desk.say("amount: 90", to=there.desk.last())
         result = await call
+        assert await there.desk.state(approval) is ApprovalState.EXECUTED
         assert there.done == [{"refund": 17, "amount": 90}]
         assert "People have changed" in text(result)
         assert about(result)["arguments"] == {"order": 17, "amount": 90}
