@@ -21,11 +21,11 @@ LINE_MAX = 2**22  # bytes of one answer
 Event = dict[str, Any]
 
 
-def need_node() -> None:
+def need_node(*further: Path) -> None:
     """What tests/interop/setup.sh installs must be here; where nothing may be skipped, its absence is a failure."""
-    if (PLACE / ".installed").exists():
+    if all(path.exists() for path in (PLACE / ".installed", *further)):
         return
-    reason = "Node and its Matrix clients are missing: tests/interop/setup.sh installs them"
+    reason = "Node and what runs on it is missing: tests/interop/setup.sh installs it"
     if os.environ.get("DISCREET_NO_SKIP") == "1":
         pytest.fail(reason)
     pytest.skip(reason)

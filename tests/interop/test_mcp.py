@@ -96,7 +96,7 @@ async def judged(url: str, version: str, scenario: str, folder: Path) -> list[di
 
 @rule("AGENT-2")
 async def test_the_conformance_suite_finds_nothing_wrong_with_what_the_server_has(api, tmp_path):
-    need_node()
+    need_node(SUITE)
     async with mcp_desk(tmp_path, api) as desk, front(desk.url) as url:
         for version, scenarios in WHOLE.items():
             for scenario in scenarios:
@@ -110,7 +110,7 @@ async def test_the_conformance_suite_finds_nothing_wrong_with_what_the_server_ha
 
 @rule("APPR-10")
 async def test_a_server_of_others_writes_a_file_only_when_a_person_lets_it(api, tmp_path):
-    need_node()
+    need_node(FILES)
     folder = tmp_path / "files"
     folder.mkdir()
     (folder / "a.txt").write_text("a")
