@@ -174,7 +174,7 @@ class Calls:
                 raise
         except Exception as error:  # noqa: BLE001 - what it says could hold what somebody wrote
             log.error("call_failed", error=type(error).__name__)
-            await self._lines.answer(one, held_answer(Held(status="refused", text=BROKEN)))
+            await self._lines.answer(one, held_answer(Held(status="unknown", text=BROKEN)))
         finally:
             self._lines.close(one)
 
