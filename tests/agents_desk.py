@@ -19,7 +19,7 @@ from bot.questions.links import Links
 from bot.wiring.questions import Rooms, Service, parts_for_agents
 from tests.acceptance.test_approvals_telegram import OPEN, POLICY, Deciding
 from tests.acceptance.test_questions_api import Working
-from tests.harness import ANN, INTERNAL, Clock, Running, running
+from tests.harness import ANN, GROUP, INTERNAL, Clock, Running, running
 from tests.servers.botapi import BotApi
 
 KEY = "SYNTHETIC-key-of-the-main-agent"
@@ -49,9 +49,9 @@ class AgentsDesk(Deciding):
         async with self.http.request(method, self.url + path, json=body, headers=headers) as answer:
             return answer.status, await answer.json()
 
-    async def card_of(self, number: int) -> Any:
+    async def card_of(self, number: int, *, within_s: float = 20) -> Any:
         """The card of that number, as soon as it is there."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(within_s):
             while len(self.cards) <= number:
                 await asyncio.sleep(0.01)  # bounded above
         return self.cards[number]
@@ -64,7 +64,25 @@ class AgentsDesk(Deciding):
     async def deny_with(self, number: int, words: str, *, sender: int = ANN) -> None:
         """A person replies to a card, as soon as it is there."""
         card = await self.card_of(number)
-        self.api.say(chat=INTERNAL, sender=sender, text=f"deny {words}", reply_to=card["message_id"])
+        self.api.say(chat=INTERNAL, sender=sender, text=f"deny: {words}", reply_to=card["message_id"])
+
+    async def change(self, number: int, values: dict[str, Any], *, sender: int = ANN) -> None:
+        """A person taps on "Change…" and answers the form: what they write is approved."""
+        card, before = await self.card_of(number), len(self.api.sent(INTERNAL))
+        self.press("Change…", card=card, sender=sender)
+        async with asyncio.timeout(20):
+            while len(self.api.sent(INTERNAL)) <= before:
+                await asyncio.sleep(0.01)  # bounded above
+        text = "\n".join(f"{name}: {value}" for name, value in values.items())
+        form = self.api.sent(INTERNAL)[-1]["message_id"]
+        self.api.say(chat=INTERNAL, sender=sender, text=text, reply_to=form)
+
+    async def question_of(self, number: int) -> Any:
+        """The question of that number, as soon as it is there."""
+        async with asyncio.timeout(20):
+            while len(found := [one for one in self.api.sent(GROUP) if "?" in one.get("text", "")]) <= number:
+                await asyncio.sleep(0.01)  # bounded above
+        return found[number]
 
 
 @asynccontextmanager
