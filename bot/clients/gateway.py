@@ -136,6 +136,7 @@ class Gateway:
         ttl_s: int | None = None,
         schema: Mapping[str, Any] | None = None,
         request: str | None = None,
+        as_is: bool = False,
     ) -> Approval:
         """Propose an action, or find what was proposed with this key before.
 
@@ -150,7 +151,7 @@ class Gateway:
             "reason": reason,
             "task": task,
         }
-        more = {"ttl_s": ttl_s, "schema": schema, "request": request}
+        more = {"ttl_s": ttl_s, "schema": schema, "request": request, "as_is": as_is or None}
         given = {name: value for name, value in {**body, **more}.items() if value not in (None, "")}
         return _approval(self._call("POST", "/v1/approvals", {**given, "parameters": parameters}))
 

@@ -157,6 +157,7 @@ class People:
                 ttl_s=self.ttl_s,
                 schema=call.schema,
                 request=self.request,
+                as_is="edit" not in call.allowed,
             )
         except RefusedError as error:
             if error.code != "unreconciled":

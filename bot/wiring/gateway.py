@@ -242,6 +242,7 @@ def assemble(
         schedule=rooms.schedule,
         callbacks=called_back,
         worker=worker,
+        state=store.state,
     )
     daemon = Daemon(
         Crew(

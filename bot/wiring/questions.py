@@ -10,6 +10,7 @@ from bot.callbacks.room import CallbackRoom
 from bot.config.settings import Api, Config
 from bot.deliveries.grants import GrantRoom
 from bot.deliveries.schedule import Schedule
+from bot.ports.store import State
 from bot.questions.room import QuestionRoom
 from bot.runtime.worker import Worker
 
@@ -31,6 +32,7 @@ class Rooms:
     schedule: Schedule
     callbacks: CallbackRoom
     worker: Worker
+    state: State
 
 
 Asks = Callable[[Rooms], Service | None]
@@ -93,6 +95,7 @@ def interface(config: Config) -> list[Asks]:
 
 def parts_for_agents(rooms: Rooms, settings: Api) -> Sequence["ApiPart"]:
     """Everything that agents can do over HTTP, and what tells them how it ended."""
+    from bot.api.aap.provider import KIND, AapProvider
     from bot.api.approvals import ApprovalsApi
     from bot.api.callbacks import APPROVAL, QUESTION, approval_teller, question_teller
     from bot.api.deliveries import DeliveriesApi
@@ -104,9 +107,18 @@ def parts_for_agents(rooms: Rooms, settings: Api) -> Sequence["ApiPart"]:
     callbacks = rooms.callbacks
     callbacks.take(APPROVAL, approval_teller(rooms.approvals.look, utc_now))
     callbacks.take(QUESTION, question_teller(rooms.questions, utc_now))
+    aap = AapProvider(
+        rooms.approvals,
+        callbacks,
+        rooms.state,
+        clock=utc_now,
+        claim_within=lambda: rooms.approvals.book.policy().approvals.claim_within,
+    )
+    callbacks.take(KIND, aap.tell)
     return (
         QuestionsApi(rooms.worker, rooms.questions, clock=utc_now, callbacks=callbacks),
         ApprovalsApi(rooms.worker, rooms.approvals, clock=utc_now, callbacks=callbacks),
+        aap,
         DeliveriesApi(rooms.schedule),
         GrantsApi(rooms.grants, Callers(settings.dispatchers, others=settings.keys), clock=utc_now),
     )

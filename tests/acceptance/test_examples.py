@@ -55,3 +55,14 @@ async def test_a_graph_whose_process_is_killed_while_it_waits_goes_on_with_the_s
         assert len(desk.cards) == 1
         (approval,) = await desk.gateway.store.approvals.recent(9)
         assert approval.state.value == "executed"
+
+
+@rule("AGENT-4")
+async def test_a_call_behind_the_agent_approval_protocol_runs_when_a_person_approves(api, tmp_path):
+    async with agents_desk(tmp_path, api) as desk:
+        process = await started("aap_gate.py", tmp_path, desk)
+        card = await desk.card_of(0, within_s=60)
+        desk.press("Approve", card=card)
+        assert await said(process) == "refunded\n"
+        (approval,) = await desk.gateway.store.approvals.recent(9)
+        assert approval.state.value == "executed"

@@ -20,7 +20,7 @@ from bot.clients.gateway import Gateway
 from bot.clients.langgraph import CutOffError, arun, run
 from bot.clients.people import People, UnanswerableError, UnclearError
 from tests.agents_desk import KEY, agents_desk
-from tests.harness import BOB, GROUP
+from tests.harness import ANN, BOB, GROUP, INTERNAL
 
 rule = pytest.mark.rule
 CONFIG = {"configurable": {"thread_id": "order-17"}}
@@ -163,16 +163,17 @@ async def test_what_an_operator_has_changed_is_what_runs(api, tmp_path, mode):
         assert approval.action.parameters == {"order": 17, "amount": 90}
 
 
-async def test_where_the_graph_takes_no_edits_changed_values_let_nothing_run_and_the_model_hears_them(api, tmp_path):
+async def test_where_the_graph_takes_no_edits_nobody_can_change_values(api, tmp_path):
     shop = Shop()
     only = {"allowed_decisions": ["approve", "reject"]}
     graph = agent(shop, [says(call("refund", order=17, amount=120)), AIMessage(content="done")], on=only)
     async with agents_desk(tmp_path, api) as desk, at_work(arun(graph, PLEASE, CONFIG, people=people_of(desk))) as task:
-        await desk.change(0, {"amount": 90})
-        values = await done(task)
-        assert shop.ran == []
-        assert "90" in results(values)[0][1]
-        assert (await approvals(desk))[0].state.value == "cancelled"
+        card = await desk.card_of(0)
+        assert desk.labels(card) == ["Approve", "Deny", "Deny with reason…", "Return…"]
+        api.press(chat=INTERNAL, sender=ANN, message_id=card["message_id"], data="forged", force=True)
+        desk.press("Approve", card=card)
+        await done(task)
+        assert shop.ran == [("refund", {"order": 17, "amount": 120})]
 
 
 @rule("AGENT-4")
