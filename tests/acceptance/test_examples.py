@@ -41,13 +41,14 @@ async def said(process):
 
 
 @rule("AGENT-4", "DUR-3")
-async def test_a_graph_whose_process_is_killed_while_it_waits_goes_on_with_the_same_card(api, tmp_path):
+@pytest.mark.parametrize("name", ["langgraph_refund.py", "pydantic_ai_refund.py"])
+async def test_an_agent_whose_process_is_killed_while_it_waits_goes_on_with_the_same_card(api, tmp_path, name):
     async with agents_desk(tmp_path, api) as desk:
-        first = await started("langgraph_refund.py", tmp_path, desk)
+        first = await started(name, tmp_path, desk)
         card = await desk.card_of(0, within_s=60)
         first.send_signal(signal.SIGKILL)
         await first.communicate()
-        second = await started("langgraph_refund.py", tmp_path, desk)
+        second = await started(name, tmp_path, desk)
         desk.press("Approve", card=card)
         text = await said(second)
         assert "refunded 120 for order 17" in text
