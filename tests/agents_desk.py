@@ -74,14 +74,13 @@ class AgentsDesk(Deciding):
 
     async def change(self, number: int, values: dict[str, Any], *, sender: int = ANN) -> None:
         """A person taps on "Change…" and answers the form: what they write is approved."""
-        card, before = await self.card_of(number), len(self.api.sent(INTERNAL))
+        card = await self.card_of(number)
         self.press("Change…", card=card, sender=sender)
         async with asyncio.timeout(20):
-            while len(self.api.sent(INTERNAL)) <= before:
+            while not (forms := [one for one in self.api.sent(INTERNAL) if _replies_to(one, card)]):
                 await asyncio.sleep(0.01)  # bounded above
         text = "\n".join(f"{name}: {value}" for name, value in values.items())
-        form = self.api.sent(INTERNAL)[-1]["message_id"]
-        self.api.say(chat=INTERNAL, sender=sender, text=text, reply_to=form)
+        self.api.say(**self.reply(forms[-1], text, sender=sender))
 
     async def question_of(self, number: int) -> Any:
         """The question of that number, as soon as it is there."""
@@ -89,6 +88,10 @@ class AgentsDesk(Deciding):
             while len(found := [one for one in self.api.sent(GROUP) if "?" in one.get("text", "")]) <= number:
                 await asyncio.sleep(0.01)  # bounded above
         return found[number]
+
+
+def _replies_to(message: Any, card: Any) -> bool:
+    return bool(message.get("reply_to_message", {}).get("message_id") == card["message_id"])
 
 
 @asynccontextmanager
