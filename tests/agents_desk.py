@@ -43,6 +43,11 @@ class AgentsDesk(Deciding):
         self.callbacks: CallbackRoom | None = None
         self.aap: AapProvider | None = None
 
+    @property
+    def cards(self) -> list[Any]:
+        """The cards; what answers one of them is none."""
+        return [one for one in super().cards if "reply_to_message" not in one]
+
     async def call(
         self, method: str, path: str, body: Any = None, *, key: str | None = KEY, **headers: str
     ) -> tuple[int, Any]:
