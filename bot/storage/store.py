@@ -9,6 +9,7 @@ from bot.model.errors import StoreError
 from bot.storage.approvals import ApprovalReader, SqlApprovals
 from bot.storage.callbacks import SqlCallbacks
 from bot.storage.chat import SqlEntrances, SqlTimeline
+from bot.storage.commands import SqlCommands
 from bot.storage.database import (
     REVISION,
     Lock,
@@ -25,6 +26,7 @@ from bot.storage.evidence import EvidenceReader
 from bot.storage.filings import SqlFilings
 from bot.storage.grants import GrantReader, SqlGrants
 from bot.storage.inbox import SqlInbox
+from bot.storage.interactions import SqlInteractions
 from bot.storage.ledger import JournalReader, SqlJournal
 from bot.storage.outbox import SqlOutbox
 from bot.storage.overview import SqlOverview
@@ -51,6 +53,8 @@ class Store:
     filings: SqlFilings
     passkeys: SqlPasskeys
     callbacks: SqlCallbacks
+    interactions: SqlInteractions
+    commands: SqlCommands
     _writer: Writer
     _readers: tuple[Reader, ...]
     _lock: Lock
@@ -98,6 +102,8 @@ class Store:
             filings=SqlFilings(writer, points),
             passkeys=SqlPasskeys(writer, points),
             callbacks=SqlCallbacks(writer, points),
+            interactions=SqlInteractions(writer, points),
+            commands=SqlCommands(writer, points),
             _writer=writer,
             _readers=tuple(readers),
             _lock=lock,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bot.approvals.passkeys import Passkeys
 from bot.approvals.room import ApprovalRoom
 from bot.callbacks.room import CallbackRoom
+from bot.clarifications.room import ClarificationRoom
 from bot.config.settings import Api, Config
 from bot.deliveries.grants import GrantRoom
 from bot.deliveries.schedule import Schedule
@@ -31,6 +32,7 @@ class Rooms:
     grants: GrantRoom
     schedule: Schedule
     callbacks: CallbackRoom
+    clarifications: ClarificationRoom
     worker: Worker
     state: State
 
@@ -98,8 +100,10 @@ def parts_for_agents(rooms: Rooms, settings: Api) -> Sequence["ApiPart"]:
     from bot.api.aap.provider import KIND, AapProvider
     from bot.api.approvals import ApprovalsApi
     from bot.api.callbacks import APPROVAL, QUESTION, approval_teller, question_teller
+    from bot.api.commands import CommandsApi
     from bot.api.deliveries import DeliveriesApi
     from bot.api.grants import GrantsApi
+    from bot.api.interactions import InteractionsApi
     from bot.api.questions import QuestionsApi
     from bot.api.site import Callers
     from bot.wiring.clock import utc_now
@@ -117,6 +121,8 @@ def parts_for_agents(rooms: Rooms, settings: Api) -> Sequence["ApiPart"]:
     callbacks.take(KIND, aap.tell)
     return (
         QuestionsApi(rooms.worker, rooms.questions, clock=utc_now, callbacks=callbacks),
+        InteractionsApi(rooms.worker, rooms.clarifications),
+        CommandsApi(rooms.worker),
         ApprovalsApi(rooms.worker, rooms.approvals, clock=utc_now, callbacks=callbacks),
         aap,
         DeliveriesApi(rooms.schedule),
