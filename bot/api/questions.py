@@ -22,6 +22,7 @@ from aiohttp import web
 from bot.api.answering import READ_WITHIN_S, RefusedError, body_of, header_key, json_answer, read_wait
 from bot.api.asked import head_document, question_document, read_asked, refusal
 from bot.api.callbacks import QUESTION, arm, check
+from bot.api.listening import while_there
 from bot.api.site import Callers
 from bot.deliveries.pacing import Rate
 from bot.model.errors import AskError
@@ -132,7 +133,7 @@ class QuestionsApi:
         if question.state.pending and wait_s > 0:
             with self._callers.counted(agent), suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
-                    await self._room.ended(question.id)
+                    await while_there(request, self._room.ended(question.id))
             question = await self._own(request, agent)
         masked = {field.name for field in question.form.fields if field.masked}
         if question.state is QuestionState.ANSWERED and masked & (question.answer or {}).keys():

@@ -14,6 +14,7 @@ from typing import Final, Protocol
 from aiohttp import web
 
 from bot.api.answering import MAX_BODY, RefusedError, answered, set_headers
+from bot.api.listening import KEPT_ALIVE_S, Porter, Sending, listen
 from bot.config.secret import Secret
 from bot.deliveries.pacing import Bucket, Rate
 from bot.observability.log import HTTP, get_logger
@@ -52,6 +53,7 @@ class Callers:
         self._digests = {name: _digest(key.reveal().encode()) for name, key in keys.items()}
         self._looks = self.paces(LOOKS)
         self._waiting: Counter[str] = Counter()
+        self._sending = Sending()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,7 +97,8 @@ class Callers:
             if wait_s > 0:
                 raise RefusedError(429, "too_fast", "you come too often", after_s=wait_s)
             pace[agent].take(now)
-            return await handler(request, agent)
+            self._sending.check(agent)
+            return await self._sending.send(request, agent, await handler(request, agent))
 
         return handle
 
@@ -146,6 +149,7 @@ async def serve(
     keys: Mapping[str, Secret],
     others: Mapping[str, Secret] | None = None,
     bound: Callable[[int], None] = lambda _: None,
+    porter: Porter | None = None,
 ) -> None:
     """Serve until cancelled. A port that is taken is told and costs nothing but the interface.
 
@@ -156,20 +160,24 @@ async def serve(
         keys: by name of the agent.
         others: keys that are not for agents.
         bound: is told the port.
+        porter: shows out who is silent; None: as it is configured for everybody.
     """
     app = application(parts, Callers(keys, others=others))
-    runner = web.AppRunner(app, access_log=None, logger=HTTP, shutdown_timeout=1.0)
-    await runner.setup()
+    runner = web.AppRunner(app, access_log=None, logger=HTTP, shutdown_timeout=1.0, keepalive_timeout=KEPT_ALIVE_S)
+    server: asyncio.Server | None = None
     try:
         try:
-            await web.TCPSite(runner, host, port).start()
+            server = await listen(app, runner, Porter() if porter is None else porter, host=host, port=port)
         except OSError as error:
             log.error("api_failed", port=port, cause=error.strerror)
             return
-        bound(runner.addresses[0][1])
-        log.info("api", host=host, port=runner.addresses[0][1])
+        address = server.sockets[0].getsockname()
+        bound(address[1])
+        log.info("api", host=host, port=address[1])
         await asyncio.Event().wait()
     finally:
+        if server is not None:
+            server.close()
         await runner.cleanup()
 
 

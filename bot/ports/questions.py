@@ -147,6 +147,10 @@ class QuestionStore(Protocol):
         """One question."""
         ...
 
+    async def by_key(self, agent: str, key: str) -> Question | None:
+        """The question that an agent has asked with this key."""
+        ...
+
     async def by_token(self, token: str) -> Question | None:
         """The question behind a link, by the digest of its token."""
         ...

@@ -50,6 +50,10 @@ class SqlQuestions:
         """See :meth:`bot.ports.questions.QuestionStore.get`."""
         return self._one(self._reader.read(sql.GET, (question_id,)))
 
+    async def by_key(self, agent: str, key: str) -> Question | None:
+        """See :meth:`bot.ports.questions.QuestionStore.by_key`."""
+        return self._one(self._reader.read(sql.BY_KEY, (agent, key)))
+
     async def by_token(self, token: str) -> Question | None:
         """See :meth:`bot.ports.questions.QuestionStore.by_token`."""
         return self._one(self._reader.read(sql.BY_TOKEN, (token,)))

@@ -25,6 +25,7 @@ from bot.storage.deliveries import DeliveryReader, SqlDeliveries
 from bot.storage.evidence import EvidenceReader
 from bot.storage.filings import SqlFilings
 from bot.storage.grants import GrantReader, SqlGrants
+from bot.storage.history import SqlHistory
 from bot.storage.inbox import SqlInbox
 from bot.storage.interactions import SqlInteractions
 from bot.storage.ledger import JournalReader, SqlJournal
@@ -53,6 +54,7 @@ class Store:
     filings: SqlFilings
     passkeys: SqlPasskeys
     callbacks: SqlCallbacks
+    history: SqlHistory
     interactions: SqlInteractions
     commands: SqlCommands
     _writer: Writer
@@ -102,6 +104,7 @@ class Store:
             filings=SqlFilings(writer, points),
             passkeys=SqlPasskeys(writer, points),
             callbacks=SqlCallbacks(writer, points),
+            history=SqlHistory(walks),
             interactions=SqlInteractions(writer, points),
             commands=SqlCommands(writer, points),
             _writer=writer,

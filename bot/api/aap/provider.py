@@ -39,6 +39,7 @@ from bot.api.aap.wire import (
 )
 from bot.api.answering import RefusedError, body_of, json_answer, read_wait
 from bot.api.approvals import PROPOSALS
+from bot.api.listening import while_there
 from bot.api.site import Answering, Callers, Handler
 from bot.approvals.proposing import MAX_NOTE
 from bot.config.secret import Secret
@@ -155,11 +156,14 @@ class AapProvider:
         if wait_s > 0:
             with self._callers.counted(agent), suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
-                    known: Approval | None = approval
-                    while known is not None and known.state.undecided:
-                        known = await self._room.changed(known.id, since=known.revision)
+                    await while_there(request, self._decided(approval))
             approval = await self._own(request, agent)
         return self._answer(approval)
+
+    async def _decided(self, approval: Approval) -> None:
+        known: Approval | None = approval
+        while known is not None and known.state.undecided:
+            known = await self._room.changed(known.id, since=known.revision)
 
     async def _cancel(self, request: web.Request, agent: str) -> web.StreamResponse:
         approval = await self._own(request, agent)
