@@ -18,7 +18,7 @@ from bot.channels.telegram.limits import Limits
 from bot.channels.telegram.sending import CALL_S
 from bot.channels.telegram.webhook import Webhook
 from bot.config.commands import Command
-from bot.config.settings import Proposals
+from bot.config.settings import CallbackAddress, Proposals
 from bot.model.output import Final, Output
 from bot.model.request import Request
 from bot.ports.decisions import Ruling
@@ -29,6 +29,7 @@ from bot.runtime.inforce import PolicyInForce
 from bot.runtime.rulings import Rulings
 from bot.storage.store import Store
 from bot.wiring import assemble
+from bot.wiring.questions import Asks
 from policy.document import load
 from policy.ruleset import Policy
 from tests.servers.botapi import BotApi
@@ -166,6 +167,8 @@ async def running(
     dispatchers: Sequence[str] = (),
     addresses: PageAddresses | None = None,
     facts: Record | None = None,
+    asking: Sequence[Asks] = (),
+    callbacks: Sequence[CallbackAddress] = (),
     proposals: Proposals | None = None,
     commands: Mapping[str, Command] | None = None,
 ) -> AsyncIterator[Running]:
@@ -182,6 +185,8 @@ async def running(
         dispatchers: names of the keys with which grants are made.
         facts: the authorised record; None: the policy's.
         addresses: of the pages that want a passkey.
+        asking: services that need the rooms.
+        callbacks: addresses that agents may have told how something ended.
         proposals: how much one agent may propose.
         commands: that agents may run.
     """
@@ -216,6 +221,8 @@ async def running(
         dispatchers=dispatchers,
         facts=facts,
         addresses=addresses,
+        asking=asking,
+        callbacks=callbacks,
         proposals=proposals,
         commands=commands,
     )

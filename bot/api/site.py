@@ -64,17 +64,30 @@ class Callers:
         """A pace for each agent."""
         return {name: Bucket(rate) for name in self._digests}
 
-    def only(self, handler: Handler, paces: Mapping[str, Bucket] | None = None) -> Answering:
+    def digest(self, name: str) -> bytes:
+        """Of an agent's key."""
+        return self._digests[name]
+
+    def only(
+        self,
+        handler: Handler,
+        paces: Mapping[str, Bucket] | None = None,
+        *,
+        known: Callable[[str], str | None] = lambda _: None,
+    ) -> Answering:
         """A handler for agents alone: who asks is known by the key, and none may come too often.
 
         Args:
             handler: answers.
             paces: by agent; None: those of calls that only look.
+            known: the agent whose further credential it is, that is good for these calls alone.
         """
         pace = self._looks if paces is None else paces
 
         async def handle(request: web.Request) -> web.StreamResponse:
             agent = self._agent(request.headers.getall("Authorization", []))
+            if agent is None:
+                agent = known(_token(request.headers.getall("Authorization", [])))
             if agent is None and self._is_others(request.headers.getall("Authorization", [])):
                 raise RefusedError(403, "forbidden", "your key is not for this")
             if agent is None:
@@ -169,8 +182,13 @@ async def serve(
 
 
 def _bearer(headers: list[str]) -> bytes | None:
+    token = _token(headers)
+    return _digest(token.encode(errors="surrogateescape")) if token else None
+
+
+def _token(headers: list[str]) -> str:
     scheme, _, key = (headers[0] if len(headers) == 1 else "").partition(" ")
-    return _digest(key.strip().encode(errors="surrogateescape")) if scheme.lower() == "bearer" else None
+    return key.strip() if scheme.lower() == "bearer" else ""
 
 
 def _digest(key: bytes) -> bytes:

@@ -185,6 +185,8 @@ class ApprovalRoom:
                 "too_many_versions", f"it has changed {MOST_VERSIONS} times; take it back and propose anew"
             )
         editor = ""
+        if by is not None and approval.proposal.as_is:
+            raise ProposalError("as_is", "who proposed it takes no other values")
         if by is not None:
             voice = self._deciding.who(approval, by, approving=False)
             if isinstance(voice, Bar):

@@ -141,6 +141,8 @@ class Proposal:
         ttl_s: seconds until it expires; None: as the policy says. The policy's time is the longest.
         key: the same proposal made again is the same; None: it is a new one.
         schema: JSON Schema of the parameters, for the form in which operators change them; None: made from the values.
+        as_is: nobody can change its values: who proposes has no way to take others.
+        context: the agent's own, given back to it as it was; nobody else sees it.
     """
 
     action: Action
@@ -152,6 +154,8 @@ class Proposal:
     ttl_s: int | None = None
     key: str | None = None
     schema: Mapping[str, Any] | None = field(default=None, repr=False)
+    as_is: bool = False
+    context: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,6 +9,7 @@ DiscreetError
 │   ├── CommandError     a command that may not be run, or not so (commands)
 │   ├── ProposalError    an action that can't be proposed or used  (approvals)
 │   ├── DeliveryError    a delivery that can't be scheduled        (deliveries)
+│   ├── CallbackError    an address that may not be called         (callbacks)
 │   └── InteractionError a plan or a clarification that can't be   (clarifications)
 ├── GrantError           a grant that can't be made                (deliveries)
 └── ClearanceError       our own code: a way round the door        (model.clearance)
@@ -21,6 +22,7 @@ from bot.config.errors import ConfigError, DiscreetError
 __all__ = [
     "AgentError",
     "AskError",
+    "CallbackError",
     "ChannelError",
     "ClearanceError",
     "CommandError",
@@ -99,6 +101,18 @@ class DeliveryError(AgentError):
     Attributes:
         code: bounded, such as ``text``, ``at``, ``cron``, ``timezone``, ``key_used``, ``too_many_open`` or a code of
             :class:`policy.grants.Muted`.
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class CallbackError(AgentError):
+    """Nobody can be told at this address how something ends; nothing was kept, and the text does not repeat it.
+
+    Attributes:
+        code: ``callback`` or ``too_many_open``.
     """
 
     def __init__(self, code: str, text: str) -> None:

@@ -170,6 +170,8 @@ def _document(approval: Approval) -> bytes:
         "ttl_s": proposal.ttl_s,
         "key": proposal.key,
         "schema": proposal.schema,
+        "as_is": proposal.as_is,
+        "context": proposal.context,
         "unfolded": sorted(approval.unfolded),
         "heard": approval.heard,
         "replaced": approval.replaced,
@@ -194,6 +196,8 @@ def _proposal(written: dict[str, Any]) -> Proposal:
         ttl_s=written.get("ttl_s"),
         key=written.get("key"),
         schema=written.get("schema"),
+        as_is=written.get("as_is", False),
+        context=written.get("context"),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Self
 
 from bot.model.errors import StoreError
 from bot.storage.approvals import ApprovalReader, SqlApprovals
+from bot.storage.callbacks import SqlCallbacks
 from bot.storage.chat import SqlEntrances, SqlTimeline
 from bot.storage.commands import SqlCommands
 from bot.storage.database import (
@@ -52,6 +53,7 @@ class Store:
     approvals: SqlApprovals
     filings: SqlFilings
     passkeys: SqlPasskeys
+    callbacks: SqlCallbacks
     history: SqlHistory
     interactions: SqlInteractions
     commands: SqlCommands
@@ -101,6 +103,7 @@ class Store:
             approvals=SqlApprovals(writer, points),
             filings=SqlFilings(writer, points),
             passkeys=SqlPasskeys(writer, points),
+            callbacks=SqlCallbacks(writer, points),
             history=SqlHistory(walks),
             interactions=SqlInteractions(writer, points),
             commands=SqlCommands(writer, points),

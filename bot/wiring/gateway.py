@@ -17,13 +17,15 @@ from bot.approvals.enrolling import PasskeyHearing
 from bot.approvals.passkeys import Passkeys
 from bot.approvals.room import ApprovalRoom
 from bot.approvals.saying import Saying
+from bot.callbacks.posting import Poster
+from bot.callbacks.room import CallbackRoom
 from bot.clarifications.hearing import ClarificationHearing
 from bot.clarifications.room import ClarificationRoom
 from bot.commands.room import CommandRoom
 from bot.commands.telling import Telling
 from bot.config.commands import Command
 from bot.config.file import make_data_dir
-from bot.config.settings import Config, Proposals
+from bot.config.settings import CallbackAddress, Config, Proposals
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door
 from bot.model.errors import ConfigError
@@ -87,6 +89,7 @@ def assemble(
     dispatchers: Collection[str] = (),
     facts: Record | None = None,
     addresses: PageAddresses | None = None,
+    callbacks: Sequence[CallbackAddress] = (),
     proposals: Proposals | None = None,
     commands: Mapping[str, Command] | None = None,
     endpoints: Endpoints | None = None,
@@ -111,6 +114,7 @@ def assemble(
         facts: the authorised record; None: what the policy says of it, and no further sources.
         dispatchers: names of the keys with which grants are made.
         addresses: of the pages that want a passkey; None: there are none.
+        callbacks: addresses that agents may have told how something ended.
         proposals: how much one agent may propose; None: as the configuration has it by default.
         commands: that agents may run, by name.
         endpoints: the way to those of commands; None: they are called over HTTP.
@@ -271,6 +275,7 @@ def assemble(
         clarifications=clarifications,
         clarifying=clarifying,
     )
+    called_back = CallbackRoom(store=store.callbacks, addresses=callbacks, poster=Poster(), clock=clock)
     of_people = Rooms(
         questions=questions,
         clarifications=clarifications,
@@ -278,7 +283,9 @@ def assemble(
         passkeys=passkeys,
         grants=rooms.grants,
         schedule=rooms.schedule,
+        callbacks=called_back,
         worker=worker,
+        state=store.state,
     )
     daemon = Daemon(
         Crew(
@@ -291,6 +298,7 @@ def assemble(
                 store.interactions.sweep,
                 store.deliveries.sweep,
                 store.approvals.sweep,
+                store.callbacks.sweep,
                 store.commands.sweep,
             ),
             channels=by_account,
@@ -317,6 +325,7 @@ def assemble(
                 approvals.run,
                 decided.editing.run,
                 saying.run,
+                called_back.run,
                 clarifications.run,
                 room.recover,
                 *(one for ask in asking if (one := ask(of_people)) is not None),
@@ -375,6 +384,7 @@ async def run_gateway(config: Config) -> None:
             addresses=PageAddresses(key, relying_party(config.pages.base_url) if config.pages.enabled else None),
             asking=asking,
             dispatchers=config.api.dispatchers,
+            callbacks=config.api.callbacks,
             facts=facts,
             proposals=config.proposals,
             commands=config.commands,

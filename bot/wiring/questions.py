@@ -1,19 +1,22 @@
 """What needs the rooms of people: the built-in chat, the pages behind links, and the interface for agents."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.approvals.passkeys import Passkeys
 from bot.approvals.room import ApprovalRoom
+from bot.callbacks.room import CallbackRoom
 from bot.clarifications.room import ClarificationRoom
-from bot.config.settings import Config
+from bot.config.settings import Api, Config
 from bot.deliveries.grants import GrantRoom
 from bot.deliveries.schedule import Schedule
+from bot.ports.store import State
 from bot.questions.room import QuestionRoom
 from bot.runtime.worker import Worker
 
 if TYPE_CHECKING:
+    from bot.api.site import ApiPart
     from bot.channels.web.channel import WebChat
 
 Service = Callable[[], Coroutine[Any, Any, None]]
@@ -28,8 +31,10 @@ class Rooms:
     passkeys: Passkeys
     grants: GrantRoom
     schedule: Schedule
+    callbacks: CallbackRoom
     clarifications: ClarificationRoom
     worker: Worker
+    state: State
 
 
 Asks = Callable[[Rooms], Service | None]
@@ -75,27 +80,11 @@ def interface(config: Config) -> list[Asks]:
         return []
 
     def serving(rooms: Rooms) -> Service:
-        from bot.api.approvals import ApprovalsApi
-        from bot.api.commands import CommandsApi
-        from bot.api.deliveries import DeliveriesApi
-        from bot.api.grants import GrantsApi
-        from bot.api.interactions import InteractionsApi
-        from bot.api.questions import QuestionsApi
-        from bot.api.site import Callers, serve
-        from bot.wiring.clock import utc_now
+        from bot.api.site import serve
         from bot.wiring.mcp import mcp_site
 
-        settings = config.api
-        mcp = mcp_site()
-        parts = (
-            QuestionsApi(rooms.worker, rooms.questions, clock=utc_now),
-            InteractionsApi(rooms.worker, rooms.clarifications),
-            CommandsApi(rooms.worker),
-            ApprovalsApi(rooms.worker, rooms.approvals, clock=utc_now),
-            DeliveriesApi(rooms.schedule),
-            GrantsApi(rooms.grants, Callers(settings.dispatchers, others=settings.keys), clock=utc_now),
-            mcp,
-        )
+        settings, mcp = config.api, mcp_site()
+        parts = (*parts_for_agents(rooms, settings), mcp)
 
         async def run() -> None:
             try:
@@ -112,3 +101,38 @@ def interface(config: Config) -> list[Asks]:
         return run
 
     return [serving]
+
+
+def parts_for_agents(rooms: Rooms, settings: Api) -> Sequence["ApiPart"]:
+    """Everything that agents can do over HTTP, and what tells them how it ended."""
+    from bot.api.aap.provider import KIND, AapProvider
+    from bot.api.approvals import ApprovalsApi
+    from bot.api.callbacks import APPROVAL, QUESTION, approval_teller, question_teller
+    from bot.api.commands import CommandsApi
+    from bot.api.deliveries import DeliveriesApi
+    from bot.api.grants import GrantsApi
+    from bot.api.interactions import InteractionsApi
+    from bot.api.questions import QuestionsApi
+    from bot.api.site import Callers
+    from bot.wiring.clock import utc_now
+
+    callbacks = rooms.callbacks
+    callbacks.take(APPROVAL, approval_teller(rooms.approvals.look, utc_now))
+    callbacks.take(QUESTION, question_teller(rooms.questions, utc_now))
+    aap = AapProvider(
+        rooms.approvals,
+        callbacks,
+        rooms.state,
+        clock=utc_now,
+        claim_within=lambda: rooms.approvals.book.policy().approvals.claim_within,
+    )
+    callbacks.take(KIND, aap.tell)
+    return (
+        QuestionsApi(rooms.worker, rooms.questions, clock=utc_now, callbacks=callbacks),
+        InteractionsApi(rooms.worker, rooms.clarifications),
+        CommandsApi(rooms.worker),
+        ApprovalsApi(rooms.worker, rooms.approvals, clock=utc_now, callbacks=callbacks),
+        aap,
+        DeliveriesApi(rooms.schedule),
+        GrantsApi(rooms.grants, Callers(settings.dispatchers, others=settings.keys), clock=utc_now),
+    )
