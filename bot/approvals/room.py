@@ -213,6 +213,10 @@ class ApprovalRoom:
         """See :meth:`bot.ports.approvals.Approvals.look`."""
         return await self._store.get(approval_id)
 
+    async def look_of(self, agent: str, approval_id: str) -> Approval | None:
+        """See :meth:`bot.ports.approvals.Approvals.look_of`."""
+        return await self._store.get_of(agent, approval_id)
+
     async def changed(self, approval_id: str, *, since: int) -> Approval | None:
         """See :meth:`bot.ports.approvals.Approvals.changed`."""
         return await self.book.changed(approval_id, since=since)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic_core import PydanticCustomError
 
+from bot.config.credentials import FILE
 from bot.config.errors import ConfigError
 from bot.config.file import exposed
 from bot.config.keys import KeysError, read_keys
@@ -57,6 +58,8 @@ from policy.document_shape import Path as KeyPath
 from policy.document_shape import Report, fit, nearest
 from policy.tree import DocumentError, Scalar
 
+KEYS_FILE: Final = "api-keys"
+"""Where keys of agents are looked for, if no file is named."""
 SECRET_FILE_LIMIT: Final = 64 << 10  # bytes
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 _WAITING: Final = frozenset({"timeout", "wait", "allow_plain_http"})
@@ -126,7 +129,7 @@ class _Builder:
                 ("chat", "public_url"), "public_url is missing", "say how people reach the chat from outside", key=True
             )
         self._check_rooms(document.chat)
-        pages, api = self._pages(document.pages), self._api(document.api, list(document.agents))
+        pages, api = self._pages(document.pages), self._api(document.api, list(document.agents), document.data_dir)
         record = [self._record(("record", number), written) for number, written in enumerate(document.record)]
         default = self._default_agent(document)
         if self._secret_written_out:
@@ -181,14 +184,21 @@ class _Builder:
             self._report(("pages", "listen"), "any free port", "name one: links hold it, and outlive a restart")
         return Pages(enabled=written.enabled, listen=written.listen, public_url=written.public_url)
 
-    def _api(self, written: ApiSection, agents: list[str]) -> Api:
-        """Keys are read only where the interface is on: a file that is not needed need not be there."""
+    def _api(self, written: ApiSection, agents: list[str], data_dir: str) -> Api:
+        """Keys are read only where the interface is on: a file that is not needed need not be there.
+
+        Those that ``discreet keys`` has made are read when they are used.
+        """
         if not written.enabled:
             return Api(listen=written.listen)
         if written.listen.host not in _LOOPBACK:
             mend = "write 127.0.0.1 and let a web server with TLS in front of it pass requests on"
             self._report(("api", "listen"), "keys would travel in the clear", mend)
-        keys = self._keys(("api", "keys_file"), written.keys_file, agents)
+        keys: dict[str, Secret] = {}
+        if written.keys_file is not None or self._file(KEYS_FILE).exists():
+            keys = self._keys(("api", "keys_file"), written.keys_file or KEYS_FILE, agents)
+        elif not (self._file(data_dir) / FILE).exists():
+            self._warn("no agent has a key yet. Mend it: discreet keys add AGENT")
         dispatchers: dict[str, Secret] = {}
         if written.dispatchers_file is not None:
             place: KeyPath = ("api", "dispatchers_file")

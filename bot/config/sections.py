@@ -122,7 +122,7 @@ class ApiSection(Shape):
 
     enabled: bool = False
     listen: Address = Listen(host="127.0.0.1", port=8090)
-    keys_file: Word = "api-keys"
+    keys_file: Word | None = None
     dispatchers_file: Word | None = None
 
 

@@ -237,6 +237,14 @@ class Schedule:
         """A delivery as it stands."""
         return await self._store.get(delivery_id)
 
+    async def look_of(self, agent: str, delivery_id: str) -> Delivery | None:
+        """A delivery of this agent as it stands; another one's is as unknown as any."""
+        return await self._store.get_of(agent, delivery_id)
+
+    async def other_side(self, destination: Destination) -> str | None:
+        """In a one-to-one chat the account of the other side, by the platform's own facts (IDENT-1)."""
+        return (await self._leave.place(destination)).other_side
+
     async def receipts(self, delivery_id: str) -> Mapping[str, int]:
         """How many parts of it are in which state of the outbox."""
         return await self._store.receipts(delivery_id)

@@ -92,6 +92,10 @@ class Approvals(Protocol):
         """An approval as it stands."""
         ...
 
+    async def look_of(self, agent: str, approval_id: str) -> Approval | None:
+        """An approval of this agent as it stands; another one's is as unknown as any."""
+        ...
+
     async def revise(self, approval_id: str, action: Action, *, by: str | None, revision: int) -> Approval:
         """Another action in its place: a new version, which has to be looked at anew (APPR-3).
 
@@ -251,6 +255,10 @@ class ApprovalStore(Protocol):
 
     async def get(self, approval_id: str) -> Approval | None:
         """One approval."""
+        ...
+
+    async def get_of(self, agent: str, approval_id: str) -> Approval | None:
+        """One approval of this agent; another one's is not even read, so that nobody can tell it from none."""
         ...
 
     async def by_key(self, agent: str, key: str) -> Approval | None:

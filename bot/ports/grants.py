@@ -47,6 +47,10 @@ class DeliveryLooks(Protocol):
         """One delivery."""
         ...
 
+    async def get_of(self, agent: str, delivery_id: str) -> Delivery | None:
+        """One delivery of this agent; another one's is not even read, so that nobody can tell it from none."""
+        ...
+
     async def all(self) -> list[Delivery]:
         """Every delivery, the latest first; at most a thousand."""
         ...

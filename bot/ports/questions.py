@@ -147,6 +147,10 @@ class QuestionStore(Protocol):
         """One question."""
         ...
 
+    async def get_of(self, agent: str, question_id: str) -> Question | None:
+        """One question of this agent; another one's is not even read, so that nobody can tell it from none."""
+        ...
+
     async def by_token(self, token: str) -> Question | None:
         """The question behind a link, by the digest of its token."""
         ...

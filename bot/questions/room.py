@@ -217,6 +217,10 @@ class QuestionRoom:
         """A question as it stands."""
         return await self._store.get(question_id)
 
+    async def look_of(self, agent: str, question_id: str) -> Question | None:
+        """A question of this agent as it stands; another one's is as unknown as any."""
+        return await self._store.get_of(agent, question_id)
+
     async def pending(self) -> list[Question]:
         """All that still take an answer."""
         return await self._store.pending()

@@ -38,6 +38,9 @@ ADD: Final = compiled(
     *COLUMNS,
 )
 GET: Final = compiled(select(*_all).where(approvals.c.id == _value("id")), "id")
+GET_OF: Final = compiled(
+    select(*_all).where(approvals.c.id == _value("id"), approvals.c.agent == _value("agent")), "id", "agent"
+)
 BY_KEY: Final = compiled(
     select(*_all).where(approvals.c.agent == _value("agent"), approvals.c.key == _value("key")), "agent", "key"
 )

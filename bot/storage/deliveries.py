@@ -60,6 +60,11 @@ class DeliveryReader:
         rows = self._reader.read(sql.GET, (delivery_id,))
         return _delivery(rows[0]) if rows else None
 
+    async def get_of(self, agent: str, delivery_id: str) -> Delivery | None:
+        """See :meth:`bot.ports.grants.DeliveryLooks.get_of`."""
+        rows = self._reader.read(sql.GET_OF, (delivery_id, agent))
+        return _delivery(rows[0]) if rows else None
+
     async def all(self) -> list[Delivery]:
         """See :meth:`bot.ports.grants.DeliveryLooks.all`."""
         return [_delivery(row) for row in self._reader.read(sql.ALL, (MOST_LISTED,))]

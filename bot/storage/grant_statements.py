@@ -65,6 +65,9 @@ ADD: Final = compiled(
     insert(deliveries).values({name: _value(name) for name in NAMES}).on_conflict_do_nothing(), *NAMES
 )
 GET: Final = compiled(select(*_all).where(deliveries.c.id == _value("id")), "id")
+GET_OF: Final = compiled(
+    select(*_all).where(deliveries.c.id == _value("id"), deliveries.c.agent == _value("agent")), "id", "agent"
+)
 BY_KEY: Final = compiled(
     select(*_all).where(deliveries.c.agent == _value("agent"), deliveries.c.key == _value("key")), "agent", "key"
 )

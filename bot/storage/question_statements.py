@@ -28,6 +28,9 @@ ADD: Final = compiled(
     *NAMES,
 )
 GET: Final = compiled(select(*_all).where(questions.c.id == _value("id")), "id")
+GET_OF: Final = compiled(
+    select(*_all).where(questions.c.id == _value("id"), questions.c.agent == _value("agent")), "id", "agent"
+)
 BY_KEY: Final = compiled(
     select(*_all).where(questions.c.agent == _value("agent"), questions.c.key == _value("key")), "agent", "key"
 )

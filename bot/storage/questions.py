@@ -50,6 +50,10 @@ class SqlQuestions:
         """See :meth:`bot.ports.questions.QuestionStore.get`."""
         return self._one(self._reader.read(sql.GET, (question_id,)))
 
+    async def get_of(self, agent: str, question_id: str) -> Question | None:
+        """See :meth:`bot.ports.questions.QuestionStore.get_of`."""
+        return self._one(self._reader.read(sql.GET_OF, (question_id, agent)))
+
     async def by_token(self, token: str) -> Question | None:
         """See :meth:`bot.ports.questions.QuestionStore.by_token`."""
         return self._one(self._reader.read(sql.BY_TOKEN, (token,)))

@@ -46,6 +46,7 @@ from bot.wiring.channels import built_in_chat, matrix, telegram, web_ids
 from bot.wiring.clock import utc_now
 from bot.wiring.deciding import deciding
 from bot.wiring.deliveries import grant_verbs, unasked
+from bot.wiring.keys import key_ring
 from bot.wiring.passkeys import passkey_verbs
 from bot.wiring.questions import Asks, Rooms, answers_in, interface, pages
 from bot.wiring.record import first_look, open_record
@@ -236,6 +237,7 @@ def assemble(
         grants=rooms.grants,
         schedule=rooms.schedule,
         worker=worker,
+        policy=policy,
     )
     daemon = Daemon(
         Crew(
@@ -326,7 +328,7 @@ async def run_gateway(config: Config) -> None:
             links=Links(key, config.pages.base_url if config.pages.enabled else None),
             addresses=PageAddresses(key, relying_party(config.pages.base_url) if config.pages.enabled else None),
             asking=asking,
-            dispatchers=config.api.dispatchers,
+            dispatchers=key_ring(config).dispatchers,
             facts=facts,
         )
         verbs.update(grant_verbs(daemon.crew.grants))

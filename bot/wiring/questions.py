@@ -11,6 +11,7 @@ from bot.deliveries.grants import GrantRoom
 from bot.deliveries.schedule import Schedule
 from bot.questions.room import QuestionRoom
 from bot.runtime.worker import Worker
+from policy.ruleset import Policy
 
 if TYPE_CHECKING:
     from bot.channels.web.channel import WebChat
@@ -28,6 +29,12 @@ class Rooms:
     grants: GrantRoom
     schedule: Schedule
     worker: Worker
+    policy: Callable[[], Policy]
+
+    def person(self, account: str) -> str | None:
+        """Id of a person in the policy in force, by account."""
+        found = self.policy().person(account)
+        return None if found is None else found.id
 
 
 Asks = Callable[[Rooms], Service | None]
@@ -79,20 +86,20 @@ def interface(config: Config) -> list[Asks]:
         from bot.api.questions import QuestionsApi
         from bot.api.site import Callers, serve
         from bot.wiring.clock import utc_now
+        from bot.wiring.keys import key_ring
 
-        settings = config.api
+        settings, ring = config.api, key_ring(config)
         parts = (
             QuestionsApi(rooms.worker, rooms.questions, clock=utc_now),
             ApprovalsApi(rooms.worker, rooms.approvals, clock=utc_now),
-            DeliveriesApi(rooms.schedule),
-            GrantsApi(rooms.grants, Callers(settings.dispatchers, others=settings.keys), clock=utc_now),
+            DeliveriesApi(rooms.schedule, people=rooms.person),
+            GrantsApi(rooms.grants, Callers(ring, dispatchers=True), clock=utc_now),
         )
         return lambda: serve(
             parts,
             host=settings.listen.host,
             port=settings.listen.port,
-            keys=settings.keys,
-            others=settings.dispatchers,
+            keys=ring,
         )
 
     return [serving]

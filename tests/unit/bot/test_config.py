@@ -258,7 +258,7 @@ REFUSED = [
     (BOT + ECHO + "pages: {public_url: forms.example.org}\n", 3, "no web address", "https://"),
     (BOT + ECHO + "pages: {enabled: true, listen: 127.0.0.1:0}\n", 3, "any free port", "name one"),
     (BOT + ECHO + "pages: {port: 80}\n", 3, "port is not known", ""),
-    (BOT + ECHO + "api: {enabled: true}\n", 3, "api-keys can't be read", "a line for each agent"),
+    (BOT + ECHO + "api: {enabled: true, keys_file: api-keys}\n", 3, "api-keys can't be read", "a line for each agent"),
     (BOT + ECHO + "api: {enabled: true, listen: 0.0.0.0:8090}\n", 3, "in the clear", "TLS"),
     (BOT + ECHO + "api: {keys: {main: SYNTHETIC}}\n", 3, "keys is not known", "keys_file"),
     (BOT + ECHO + "contents_retention: 30\n", 3, "no duration", "7d"),
@@ -448,6 +448,14 @@ def test_keys_of_dispatchers_stand_in_another_file_under_any_name(load, refused,
 
 def test_where_the_interface_is_off_there_need_be_no_keys(load):
     assert load("api: {enabled: false, listen: 0.0.0.0:1, keys_file: nowhere}\n" + BOT + ECHO).api.keys == {}
+
+
+def test_without_a_file_of_keys_the_admin_is_told_how_to_make_one(load, tmp_path):
+    section = "api: {enabled: true}\n" + BOT + ECHO
+    assert "discreet keys add" in load(section).warnings[0]
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "keys.json").write_text("{}")
+    assert load(section).warnings == ()
 
 
 @pytest.mark.parametrize(
