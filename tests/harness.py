@@ -17,6 +17,7 @@ from bot.channels.telegram.intake import Polling
 from bot.channels.telegram.limits import Limits
 from bot.channels.telegram.sending import CALL_S
 from bot.channels.telegram.webhook import Webhook
+from bot.config.settings import CallbackAddress
 from bot.model.output import Final, Output
 from bot.model.request import Request
 from bot.ports.decisions import Ruling
@@ -27,6 +28,7 @@ from bot.runtime.inforce import PolicyInForce
 from bot.runtime.rulings import Rulings
 from bot.storage.store import Store
 from bot.wiring import assemble
+from bot.wiring.questions import Asks
 from policy.document import load
 from policy.ruleset import Policy
 from tests.servers.botapi import BotApi
@@ -164,6 +166,8 @@ async def running(
     dispatchers: Sequence[str] = (),
     addresses: PageAddresses | None = None,
     facts: Record | None = None,
+    asking: Sequence[Asks] = (),
+    callbacks: Sequence[CallbackAddress] = (),
 ) -> AsyncIterator[Running]:
     """Run a gateway on a store in ``folder``; an earlier store there is taken up.
 
@@ -178,6 +182,8 @@ async def running(
         dispatchers: names of the keys with which grants are made.
         facts: the authorised record; None: the policy's.
         addresses: of the pages that want a passkey.
+        asking: services that need the rooms.
+        callbacks: addresses that agents may have told how something ended.
     """
     clock = Clock() if clock is None else clock
     agent = CountingAgent() if agent is None else agent
@@ -210,6 +216,8 @@ async def running(
         dispatchers=dispatchers,
         facts=facts,
         addresses=addresses,
+        asking=asking,
+        callbacks=callbacks,
     )
     await daemon.start()
     try:

@@ -21,6 +21,7 @@ MAX_BODY: Final = 64 << 10  # bytes
 MAX_DEPTH: Final = 64
 """Of nested objects and lists in a body; what it carries may have narrower limits of its own."""
 MAX_KEY: Final = 200
+MAX_URL: Final = 2_000
 READ_WITHIN_S: Final = 10.0
 LONGEST_WAIT_S: Final = 60.0
 
@@ -152,6 +153,23 @@ def read_object(body: bytes) -> dict[str, Any]:
         raise RefusedError(400, "malformed", f"the body is nested deeper than {MAX_DEPTH} levels")
     json.loads(body, object_pairs_hook=_once)  # of two values under one name parsers take the first or the last
     return document
+
+
+def read_callback(reading: Reading) -> str | None:
+    """The address of ``callback: {url}``, if there is one."""
+    written = reading.document.get("callback")
+    if written is None:
+        return None
+    if not isinstance(written, dict):
+        reading.wrong("/callback", "wrong_type", "an object such as {url: ...}")
+        return None
+    for name in sorted(written.keys() - {"url"}):
+        reading.wrong(f"/callback{pointer(name)}", "unknown_field", "")
+    url = written.get("url")
+    if not (isinstance(url, str) and 0 < len(url) <= MAX_URL):
+        reading.wrong("/callback/url", "wrong_type", f"an address of at most {MAX_URL} characters")
+        return None
+    return url
 
 
 def read_wait(text: str | None) -> float:

@@ -20,6 +20,7 @@ from typing import Final, Protocol
 from aiohttp import web
 
 from bot.api.answering import RefusedError, body_of, header_key, json_answer, read_wait
+from bot.api.callbacks import APPROVAL, arm, check
 from bot.api.limiting import within_request
 from bot.api.proposed import (
     approval_document,
@@ -36,6 +37,7 @@ from bot.deliveries.pacing import Rate
 from bot.model.approval import Approval, ApprovalState, Proposal, Subject
 from bot.model.errors import ProposalError
 from bot.ports.approvals import Approvals
+from bot.ports.callbacks import Callbacks
 from policy.destination import Destination
 
 MAX_OPEN: Final = 100
@@ -66,8 +68,16 @@ class ProposesFor(Protocol):
 class ApprovalsApi:
     """Routes and their answers."""
 
-    def __init__(self, proposes: ProposesFor, room: Approvals, *, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        proposes: ProposesFor,
+        room: Approvals,
+        *,
+        clock: Callable[[], datetime],
+        callbacks: Callbacks | None = None,
+    ) -> None:
         """Args: proposes: where requests were made. room: of the approvals. clock: the one of the room."""
+        self._callbacks = callbacks
         self._proposes = proposes
         self._room = room
         self._clock = clock
@@ -90,6 +100,7 @@ class ApprovalsApi:
         proposed = read_proposal(await body_of(request), header_key=header_key(request))
         if proposed.request is not None:
             within_request(request, self._proposes.place_of(proposed.request, agent))
+        check(self._callbacks, proposed.callback, agent=agent)
         async with self._proposing[agent]:  # so that of two with one key the second knows that it is the second
             mine = [one.key for one in await self._mine(agent) if one.state is not ApprovalState.UNKNOWN]
             if len(mine) >= MAX_OPEN and proposed.proposal.key not in mine:
@@ -102,6 +113,7 @@ class ApprovalsApi:
                     approval = await self._proposes.propose_for(proposed.request, agent, proposed.proposal)
             except ProposalError as error:
                 raise refusal(error.code, str(error)) from None
+        await arm(self._callbacks, proposed.callback, agent=agent, kind=APPROVAL, subject=approval.id)
         return json_answer(approval_document(approval), status=201 if approval.proposed_at >= before else 200)
 
     async def _list(self, request: web.Request, agent: str) -> web.StreamResponse:

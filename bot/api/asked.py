@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from bot.api.answering import MAX_KEY, Reading, RefusedError, pointer, read_object
+from bot.api.answering import MAX_KEY, Reading, RefusedError, pointer, read_callback, read_object
 from bot.model.errors import AskError
 from bot.model.question import Answerer, Asking, Conclusion, Question, QuestionState, Who
 
 MAX_PEOPLE: Final = 50
 
-_FIELDS: Final = frozenset({"question", "schema", "request", "who", "ttl_s", "important", "key"})
+_FIELDS: Final = frozenset({"question", "schema", "request", "who", "ttl_s", "important", "key", "callback"})
 _KINDS: Final = {one.value: one for one in Answerer}
 _STATUS: Final[Mapping[str, int]] = {
     "schema": 422,
@@ -25,10 +25,11 @@ _STATUS: Final[Mapping[str, int]] = {
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Asked:
-    """A question, and the request to which it belongs."""
+    """A question, the request to which it belongs, and the address that is told how it ended, if any."""
 
     request: str = field(repr=False)
     asking: Asking
+    callback: str | None = field(default=None, repr=False)
 
 
 def read_asked(body: bytes, *, header_key: str | None) -> Asked:
@@ -53,6 +54,7 @@ def read_asked(body: bytes, *, header_key: str | None) -> Asked:
             important=reading.flag("important", otherwise=False),
             key=reading.key(header_key),
         ),
+        callback=read_callback(reading),
     )
     reading.done()
     return asked

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from bot.api.answering import MAX_KEY, Reading, RefusedError, pointer, read_object
+from bot.api.answering import MAX_KEY, Reading, RefusedError, pointer, read_callback, read_object
 from bot.approvals.proposing import MAX_NOTE
 from bot.model.approval import Action, Approval, Assurance, Decision, Gate, Proposal
 
@@ -23,6 +23,7 @@ _PROPOSAL: Final = frozenset(
         "schema",
         "request",
         "key",
+        "callback",
     }
 )
 _REVISION: Final = frozenset({"action", "system", "parameters", "revision"})
@@ -48,10 +49,11 @@ _OTHERS: Final[Mapping[str, int]] = {"unknown": 404, "no_request": 403, "no_appr
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Proposed:
-    """A proposal, and the request to which it belongs, if any."""
+    """A proposal, the request to which it belongs, and the address that is told what was decided, if any."""
 
     proposal: Proposal
     request: str | None = field(default=None, repr=False)
+    callback: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,8 +125,9 @@ def read_proposal(body: bytes, *, header_key: str | None) -> Proposed:
         key=reading.key(header_key),
         schema=schema,
     )
+    callback = read_callback(reading)
     reading.done()
-    return Proposed(proposal=proposal, request=request)
+    return Proposed(proposal=proposal, request=request, callback=callback)
 
 
 def read_revision(body: bytes) -> Revised:

@@ -21,12 +21,14 @@ from aiohttp import web
 
 from bot.api.answering import READ_WITHIN_S, RefusedError, body_of, header_key, json_answer, read_wait
 from bot.api.asked import head_document, question_document, read_asked, refusal
+from bot.api.callbacks import QUESTION, arm, check
 from bot.api.limiting import within_request
 from bot.api.site import Callers
 from bot.config.credentials import Scope
 from bot.deliveries.pacing import Rate
 from bot.model.errors import AskError
 from bot.model.question import Asking, Conclusion, Question, QuestionState
+from bot.ports.callbacks import Callbacks
 from policy.destination import Destination
 
 MAX_OPEN: Final = 100
@@ -83,8 +85,11 @@ class Room(Protocol):
 class QuestionsApi:
     """Routes and their answers."""
 
-    def __init__(self, asks: AsksFor, room: Room, *, clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self, asks: AsksFor, room: Room, *, clock: Callable[[], datetime], callbacks: Callbacks | None = None
+    ) -> None:
         """Args: asks: questions where requests were made. room: of the questions. clock: the one of the room."""
+        self._callbacks = callbacks
         self._asks = asks
         self._room = room
         self._clock = clock
@@ -107,6 +112,7 @@ class QuestionsApi:
     async def _ask(self, request: web.Request, agent: str) -> web.StreamResponse:
         asked = read_asked(await body_of(request), header_key=header_key(request))
         within_request(request, self._asks.place_of(asked.request, agent), asked.asking.who)
+        check(self._callbacks, asked.callback, agent=agent)
         async with self._asking[agent]:  # so that of two with one key the second knows that it is the second
             mine = [question.key for question in await self._room.pending() if question.agent == agent]
             if len(mine) >= MAX_OPEN and asked.asking.key not in mine:
@@ -119,6 +125,7 @@ class QuestionsApi:
         new = question.asked_at >= before
         if not new and (question.who, question.important) != (asked.asking.who, asked.asking.important):
             raise RefusedError(409, "key_used", "this key was used for another question")
+        await arm(self._callbacks, asked.callback, agent=agent, kind=QUESTION, subject=question.id)
         return json_answer(head_document(question), status=201 if new else 200)
 
     # looking

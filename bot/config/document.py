@@ -21,6 +21,7 @@ from bot.config.sections import (
     HINTS,
     AgentSection,
     ApiSection,
+    CallbackSection,
     ChatSection,
     Document,
     MatrixSection,
@@ -32,6 +33,7 @@ from bot.config.sections import (
 from bot.config.settings import (
     AgentSettings,
     Api,
+    CallbackAddress,
     Chat,
     ChatRoom,
     Config,
@@ -206,7 +208,35 @@ class _Builder:
             if set(dispatchers.values()) & set(keys.values()):
                 mend = "give the dispatcher a key of its own: an agent that could make grants would need none"
                 self._report(place, "a key in it is an agent's key too", mend)
-        return Api(enabled=True, listen=written.listen, keys=keys, dispatchers=dispatchers)
+        callbacks = [
+            self._callback(("api", "callbacks", number), one, agents) for number, one in enumerate(written.callbacks)
+        ]
+        return Api(enabled=True, listen=written.listen, keys=keys, dispatchers=dispatchers, callbacks=tuple(callbacks))
+
+    def _callback(self, path: KeyPath, written: CallbackSection, agents: list[str]) -> CallbackAddress:
+        """Where agents may have something told; an entry must not become a way into the network behind it unnoticed."""
+        address = urlsplit(written.to)
+        host = address.hostname or ""
+        here = host in _LOOPBACK or host.endswith(".localhost")
+        if address.scheme != "https" and not (here or written.allow_plain_http):
+            self._report((*path, "to"), "this is no https address", "write https://, or allow_plain_http: true")
+        if here and not written.allow_private:
+            self._report((*path, "to"), "this address is on this machine", "write allow_private: true if it is meant")
+        for number, name in enumerate(written.agents):
+            if name not in agents:
+                self._report((*path, "agents", number), "this agent is not listed", nearest(name, agents))
+        secret = self._secret(path, "secret", written.secret, written.secret_file, needed=False)
+        secrets = tuple(one for one in (secret, written.previous_secret) if one is not None)
+        if any(not one.reveal().startswith("whsec_") for one in secrets):
+            self._report(
+                (*path, "secret"), "this is no secret of a webhook", "it starts with whsec_, then base64", key=True
+            )
+        return CallbackAddress(
+            to=written.to,
+            secrets=secrets,
+            agents=frozenset(written.agents),
+            allow_private=written.allow_private,
+        )
 
     def _keys(self, place: KeyPath, written: str, names: list[str] | None) -> dict[str, Secret]:
         """The keys of a file by name; ``names`` None: whoever wrote the file chose them."""

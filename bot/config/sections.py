@@ -117,6 +117,18 @@ class PagesSection(Shape):
     public_url: Url | None = None
 
 
+class CallbackSection(Shape):
+    """An entry of ``api.callbacks``."""
+
+    to: Url
+    secret: SecretText | None = None
+    secret_file: Word | None = None
+    previous_secret: SecretText | None = None
+    agents: list[Identifier] = Field(default_factory=list)
+    allow_private: bool = False
+    allow_plain_http: bool = False
+
+
 class ApiSection(Shape):
     """``api``."""
 
@@ -124,6 +136,7 @@ class ApiSection(Shape):
     listen: Address = Listen(host="127.0.0.1", port=8090)
     keys_file: Word | None = None
     dispatchers_file: Word | None = None
+    callbacks: list[CallbackSection] = Field(default_factory=list)
 
 
 class RecordSection(Shape):

@@ -225,6 +225,23 @@ class Pages:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class CallbackAddress:
+    """Where agents may have the end of what they asked for told to.
+
+    Attributes:
+        to: http(s); addresses that continue its path are allowed with it.
+        secrets: ``whsec_...``, the current one first; each signs. None at all: agents bring their own.
+        agents: who may; empty: all.
+        allow_private: it may be on this machine or in a private network.
+    """
+
+    to: str
+    secrets: tuple[Secret, ...] = ()
+    agents: frozenset[str] = frozenset()
+    allow_private: bool = False
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Api:
     """The interface for agents, on this machine.
 
@@ -233,12 +250,14 @@ class Api:
         listen: where; loopback.
         keys: by name of the agent.
         dispatchers: keys with which grants are made, by name (OUT-6).
+        callbacks: addresses that may be told how something ended.
     """
 
     enabled: bool = False
     listen: Listen = field(default_factory=lambda: Listen(host="127.0.0.1", port=8090))
     keys: Mapping[str, Secret] = field(default_factory=dict)
     dispatchers: Mapping[str, Secret] = field(default_factory=dict)
+    callbacks: tuple[CallbackAddress, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -7,7 +7,8 @@ DiscreetError
 ├── AgentError           an agent: slow, absent, wrong             (agents)
 │   ├── AskError         a question that can't be asked            (questions)
 │   ├── ProposalError    an action that can't be proposed or used  (approvals)
-│   └── DeliveryError    a delivery that can't be scheduled        (deliveries)
+│   ├── DeliveryError    a delivery that can't be scheduled        (deliveries)
+│   └── CallbackError    an address that may not be called         (callbacks)
 ├── GrantError           a grant that can't be made                (deliveries)
 └── ClearanceError       our own code: a way round the door        (model.clearance)
 
@@ -19,6 +20,7 @@ from bot.config.errors import ConfigError, DiscreetError
 __all__ = [
     "AgentError",
     "AskError",
+    "CallbackError",
     "ChannelError",
     "ClearanceError",
     "ConfigError",
@@ -83,6 +85,18 @@ class DeliveryError(AgentError):
     Attributes:
         code: bounded, such as ``text``, ``at``, ``cron``, ``timezone``, ``key_used``, ``too_many_open`` or a code of
             :class:`policy.grants.Muted`.
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+
+class CallbackError(AgentError):
+    """Nobody can be told at this address how something ends; nothing was kept, and the text does not repeat it.
+
+    Attributes:
+        code: ``callback`` or ``too_many_open``.
     """
 
     def __init__(self, code: str, text: str) -> None:

@@ -493,6 +493,35 @@ delivery_parts: Final = Table(
 )
 Index("ix_delivery_parts_delivery_id", delivery_parts.c.delivery_id)
 
+callbacks: Final = Table(
+    "callbacks",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("agent", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("subject", Text, nullable=False),  # of an approval, a question or what another protocol calls them
+    Column("url", Text, nullable=False),
+    Column("scheme", Text, nullable=False),
+    Column("secret", Text),  # of the agent's own; gone when it is closed, like the body
+    Column("state", Text, nullable=False),
+    Column("attempts", Integer, nullable=False),
+    Column("next_at", BigInteger),
+    Column("made_at", BigInteger, nullable=False),
+    Column("closed_at", BigInteger),
+    Column("body", LargeBinary),
+    UniqueConstraint("kind", "subject"),
+    sqlite_with_rowid=False,
+)
+Index(
+    "ix_callbacks_open",
+    callbacks.c.agent,
+    callbacks.c.state,
+    callbacks.c.next_at,
+    sqlite_where=text("closed_at IS NULL"),
+    postgresql_where=text("closed_at IS NULL"),
+)
+Index("ix_callbacks_closed_at", callbacks.c.closed_at)
+
 chat_messages: Final = Table(
     "chat_messages",
     metadata,

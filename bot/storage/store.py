@@ -7,6 +7,7 @@ from typing import Self
 
 from bot.model.errors import StoreError
 from bot.storage.approvals import ApprovalReader, SqlApprovals
+from bot.storage.callbacks import SqlCallbacks
 from bot.storage.chat import SqlEntrances, SqlTimeline
 from bot.storage.database import (
     REVISION,
@@ -49,6 +50,7 @@ class Store:
     approvals: SqlApprovals
     filings: SqlFilings
     passkeys: SqlPasskeys
+    callbacks: SqlCallbacks
     _writer: Writer
     _readers: tuple[Reader, ...]
     _lock: Lock
@@ -95,6 +97,7 @@ class Store:
             approvals=SqlApprovals(writer, points),
             filings=SqlFilings(writer, points),
             passkeys=SqlPasskeys(writer, points),
+            callbacks=SqlCallbacks(writer, points),
             _writer=writer,
             _readers=tuple(readers),
             _lock=lock,

@@ -17,8 +17,10 @@ from bot.approvals.enrolling import PasskeyHearing
 from bot.approvals.passkeys import Passkeys
 from bot.approvals.room import ApprovalRoom
 from bot.approvals.saying import Saying
+from bot.callbacks.posting import Poster
+from bot.callbacks.room import CallbackRoom
 from bot.config.file import make_data_dir
-from bot.config.settings import Config
+from bot.config.settings import CallbackAddress, Config
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door
 from bot.model.errors import ConfigError
@@ -81,6 +83,7 @@ def assemble(
     dispatchers: Collection[str] = (),
     facts: Record | None = None,
     addresses: PageAddresses | None = None,
+    callbacks: Sequence[CallbackAddress] = (),
 ) -> Daemon:
     """Put a daemon together.
 
@@ -102,6 +105,7 @@ def assemble(
         facts: the authorised record; None: what the policy says of it, and no further sources.
         dispatchers: names of the keys with which grants are made.
         addresses: of the pages that want a passkey; None: there are none.
+        callbacks: addresses that agents may have told how something ended.
     """
     by_account = {channel.account: channel for channel in channels}
 
@@ -230,12 +234,14 @@ def assemble(
         clock=clock,
         hearers=hearers,
     )
+    called_back = CallbackRoom(store=store.callbacks, addresses=callbacks, poster=Poster(), clock=clock)
     of_people = Rooms(
         questions=questions,
         approvals=approvals,
         passkeys=passkeys,
         grants=rooms.grants,
         schedule=rooms.schedule,
+        callbacks=called_back,
         worker=worker,
         policy=policy,
     )
@@ -249,6 +255,7 @@ def assemble(
                 store.questions.sweep,
                 store.deliveries.sweep,
                 store.approvals.sweep,
+                store.callbacks.sweep,
             ),
             channels=by_account,
             agents=tuple(agents.values()),
@@ -273,6 +280,7 @@ def assemble(
                 approvals.run,
                 decided.editing.run,
                 saying.run,
+                called_back.run,
                 *(one for ask in asking if (one := ask(of_people)) is not None),
             ),
         ),
@@ -329,6 +337,7 @@ async def run_gateway(config: Config) -> None:
             addresses=PageAddresses(key, relying_party(config.pages.base_url) if config.pages.enabled else None),
             asking=asking,
             dispatchers=key_ring(config).dispatchers,
+            callbacks=config.api.callbacks,
             facts=facts,
         )
         verbs.update(grant_verbs(daemon.crew.grants))

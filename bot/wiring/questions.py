@@ -1,12 +1,14 @@
 """What needs the rooms of people: the built-in chat, the pages behind links, and the interface for agents."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bot.approvals.passkeys import Passkeys
 from bot.approvals.room import ApprovalRoom
-from bot.config.settings import Config
+from bot.callbacks.room import CallbackRoom
+from bot.config.credentials import KeyRing
+from bot.config.settings import Api, Config
 from bot.deliveries.grants import GrantRoom
 from bot.deliveries.schedule import Schedule
 from bot.questions.room import QuestionRoom
@@ -14,6 +16,7 @@ from bot.runtime.worker import Worker
 from policy.ruleset import Policy
 
 if TYPE_CHECKING:
+    from bot.api.site import ApiPart
     from bot.channels.web.channel import WebChat
 
 Service = Callable[[], Coroutine[Any, Any, None]]
@@ -28,6 +31,7 @@ class Rooms:
     passkeys: Passkeys
     grants: GrantRoom
     schedule: Schedule
+    callbacks: CallbackRoom
     worker: Worker
     policy: Callable[[], Policy]
 
@@ -80,21 +84,11 @@ def interface(config: Config) -> list[Asks]:
         return []
 
     def serving(rooms: Rooms) -> Service:
-        from bot.api.approvals import ApprovalsApi
-        from bot.api.deliveries import DeliveriesApi
-        from bot.api.grants import GrantsApi
-        from bot.api.questions import QuestionsApi
-        from bot.api.site import Callers, serve
-        from bot.wiring.clock import utc_now
+        from bot.api.site import serve
         from bot.wiring.keys import key_ring
 
         settings, ring = config.api, key_ring(config)
-        parts = (
-            QuestionsApi(rooms.worker, rooms.questions, clock=utc_now),
-            ApprovalsApi(rooms.worker, rooms.approvals, clock=utc_now),
-            DeliveriesApi(rooms.schedule, people=rooms.person),
-            GrantsApi(rooms.grants, Callers(ring, dispatchers=True), clock=utc_now),
-        )
+        parts = parts_for_agents(rooms, settings, ring)
         return lambda: serve(
             parts,
             host=settings.listen.host,
@@ -103,3 +97,25 @@ def interface(config: Config) -> list[Asks]:
         )
 
     return [serving]
+
+
+def parts_for_agents(rooms: Rooms, settings: Api, ring: KeyRing | None = None) -> Sequence["ApiPart"]:
+    """Everything that agents can do over HTTP, and what tells them how it ended."""
+    from bot.api.approvals import ApprovalsApi
+    from bot.api.callbacks import APPROVAL, QUESTION, approval_teller, question_teller
+    from bot.api.deliveries import DeliveriesApi
+    from bot.api.grants import GrantsApi
+    from bot.api.questions import QuestionsApi
+    from bot.api.site import Callers
+    from bot.wiring.clock import utc_now
+
+    ring = KeyRing(agents=settings.keys, dispatchers=settings.dispatchers) if ring is None else ring
+    callbacks = rooms.callbacks
+    callbacks.take(APPROVAL, approval_teller(rooms.approvals.look, utc_now))
+    callbacks.take(QUESTION, question_teller(rooms.questions, utc_now))
+    return (
+        QuestionsApi(rooms.worker, rooms.questions, clock=utc_now, callbacks=callbacks),
+        ApprovalsApi(rooms.worker, rooms.approvals, clock=utc_now, callbacks=callbacks),
+        DeliveriesApi(rooms.schedule, people=rooms.person),
+        GrantsApi(rooms.grants, Callers(ring, dispatchers=True), clock=utc_now),
+    )

@@ -446,6 +446,34 @@ def test_keys_of_dispatchers_stand_in_another_file_under_any_name(load, refused,
     assert "a line for each dispatcher" in problem.mend
 
 
+def test_addresses_that_may_be_called_back_are_listed_with_their_secrets(load, refused, tmp_path):
+    (tmp_path / "api-keys").write_text(f"main {KEY}-1\ndesk {KEY}-2\n")
+    (tmp_path / "api-keys").chmod(0o600)
+    rest = f"default_agent: main\n{BOT}{KEYED}"
+
+    def section(text):
+        return f"api: {{enabled: true, callbacks: [{{{text}}}]}}\n{rest}"
+
+    secrets = "secret: whsec_SYNTHETIC1, previous_secret: whsec_SYNTHETIC2"
+    (one,) = load(section(f"to: 'https://f.example.org/r/', agents: [desk], {secrets}")).api.callbacks
+    assert (one.to, one.agents, one.allow_private) == ("https://f.example.org/r", frozenset({"desk"}), False)
+    assert one.secrets == (Secret("whsec_SYNTHETIC1"), Secret("whsec_SYNTHETIC2"))
+    (two,) = load(section("to: 'http://127.0.0.1:5678', allow_private: true")).api.callbacks
+    assert (two.secrets, two.allow_private) == ((), True)
+    assert load(section("to: 'http://flows', allow_plain_http: true")).api.callbacks[0].to == "http://flows"
+    for text, message, mend in (
+        ("to: 'http://f.example.org'", "no https address", "allow_plain_http"),
+        ("to: 'http://localhost:5678'", "on this machine", "allow_private: true"),
+        ("to: f.example.org", "no web address", "https://"),
+        ("to: 'https://f.example.org', agents: [mian]", "not listed", "main?"),
+        ("to: 'https://f.example.org', secret: SYNTHETIC", "no secret of a webhook", "whsec_"),
+        ("secret: whsec_SYNTHETIC", "to is missing", "add to"),
+    ):
+        (problem,) = refused(section(text))
+        assert message in problem.message, problem
+        assert mend in problem.mend, problem
+
+
 def test_where_the_interface_is_off_there_need_be_no_keys(load):
     assert load("api: {enabled: false, listen: 0.0.0.0:1, keys_file: nowhere}\n" + BOT + ECHO).api.keys == {}
 
