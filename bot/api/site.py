@@ -87,7 +87,12 @@ class Callers:
         return Paces(rate)
 
     def only(
-        self, handler: Handler, paces: Mapping[str, Bucket] | None = None, *, scope: Scope | None = None
+        self,
+        handler: Handler,
+        paces: Mapping[str, Bucket] | None = None,
+        *,
+        scope: Scope | None = None,
+        header: str | None = None,
     ) -> Answering:
         """A handler for these alone: who asks is known by the key, and none may come too often.
 
@@ -95,11 +100,12 @@ class Callers:
             handler: answers.
             paces: by name; None: those of calls that only look.
             scope: that the key has to have; None: any that these callers can have.
+            header: where the key may stand, too.
         """
         pace = self._looks if paces is None else paces
 
         async def handle(request: web.Request) -> web.StreamResponse:
-            credential = self.identify(request)
+            credential = self.identify(request, header=header)
             if credential is None:
                 raise RefusedError(401, "unauthorized", "send your key: Authorization: Bearer KEY")
             if credential.dispatcher is not self._dispatchers or (scope is not None and scope not in credential.scopes):
@@ -114,9 +120,10 @@ class Callers:
 
         return handle
 
-    def identify(self, request: web.Request) -> Credential | None:
-        """Whose key a call carries."""
-        key = _bearer(request.headers.getall("Authorization", []))
+    def identify(self, request: web.Request, *, header: str | None = None) -> Credential | None:
+        """Whose key a call carries. Args: header: where it may stand, too."""
+        own = [] if header is None else request.headers.getall(header, [])
+        key = own[0].strip() if len(own) == 1 else _bearer(request.headers.getall("Authorization", []))
         return None if key is None else self._ring.find(digest_of(key))
 
     @contextmanager

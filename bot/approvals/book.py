@@ -14,7 +14,7 @@ from bot.approvals.cards import Cards
 from bot.approvals.proofs import CeremonyError, read_proof
 from bot.approvals.states import after
 from bot.deliveries.dispatcher import Dispatcher
-from bot.model.approval import Approval, ApprovalState, Assurance, Decision, Verdict
+from bot.model.approval import Approval, ApprovalState, Assurance, Decision, Proposal, Verdict
 from bot.model.output import OutFile
 from bot.ports.approvals import ApprovalStore, Role, Shown
 from policy.approvals import Allow, Ask, Call, Requirement, judge_call
@@ -69,15 +69,16 @@ class Book:
         """What the policy in force says of the call as it stands.
 
         What a rule would let through is asked for all the same where the agent itself wants more: a passkey (APPR-9),
-        or somebody's word about a gate that is not passed (APPR-7).
+        somebody's word about a gate that is not passed (APPR-7), or a certain person's word.
         """
         action, policy = approval.action, self.policy()
         call = Call(action=action.name, system=action.system, agent=approval.agent, parameters=action.parameters)
         verdict = judge_call(policy, call)
-        high = approval.proposal.assurance is Assurance.HIGH
-        if isinstance(verdict, Allow) and (high or any(not gate.passed for gate in approval.proposal.gates)):
-            return Ask(requirement=replace(policy.approvals.default, rule=verdict.rule))
-        return verdict
+        proposal = approval.proposal
+        more = proposal.assurance is Assurance.HIGH or proposal.addressee
+        if isinstance(verdict, Allow) and (more or any(not gate.passed for gate in proposal.gates)):
+            verdict = Ask(requirement=replace(policy.approvals.default, rule=verdict.rule))
+        return Ask(requirement=_addressed(verdict.requirement, proposal)) if isinstance(verdict, Ask) else verdict
 
     def requirement(self, approval: Approval) -> Requirement:
         """What it needs by the policy in force now; a call that needs nobody now has been asked for all the same."""
@@ -217,6 +218,19 @@ class Book:
                 waiting.discard(future)
                 if not waiting:
                     self._waiting.pop(approval_id, None)
+
+
+def _addressed(requirement: Requirement, proposal: Proposal) -> Requirement:
+    """What the policy asks for, narrowed to the one whose word the agent wants; of several voices it stays as it is."""
+    if not proposal.addressee:
+        return requirement
+    one = frozenset({proposal.addressee})
+    narrowed = one if requirement.who is None else one & requirement.who
+    return replace(
+        requirement,
+        who=narrowed if requirement.quorum == 1 else requirement.who,
+        shown=requirement.shown if requirement.shown is not None or not proposal.shown else proposal.shown,
+    )
 
 
 def requester_of(approval: Approval) -> str | None:

@@ -755,3 +755,14 @@ def revoke_key(
     from bot.cli.keys import revoke
 
     revoke(config, key)
+
+
+@keys_app.command("rotate", short_help="Sign with a new key.", epilog="Example: discreet keys rotate")
+def rotate_key(config: ConfigOption = DEFAULT_CONFIG) -> None:
+    """Make a new key with which answers of A2H are signed. A running gateway signs with it from the next answer on.
+
+    The public halves of the latest keys stay in the JWKS, so that what was signed before can be checked.
+    """
+    from bot.cli.keys import rotate
+
+    rotate(config)

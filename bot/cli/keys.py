@@ -49,6 +49,16 @@ def revoke(path: Path, key_id: str) -> None:
     terminal.good("revoked")
 
 
+def rotate(path: Path) -> None:
+    """Sign answers of A2H with a new key; prints its id."""
+    config = read_config(path)
+
+    from bot.wiring.keys import rotate_signing_key
+
+    print(rotate_signing_key(config))
+    terminal.note("Answers are signed with this key from now on. Earlier ones can still be checked.")
+
+
 def list_keys(path: Path, *, as_json: bool) -> None:
     """Print the keys, never what they are."""
     config = read_config(path)

@@ -211,7 +211,19 @@ class _Builder:
         callbacks = [
             self._callback(("api", "callbacks", number), one, agents) for number, one in enumerate(written.callbacks)
         ]
-        return Api(enabled=True, listen=written.listen, keys=keys, dispatchers=dispatchers, callbacks=tuple(callbacks))
+        for name in written.a2h.agent_ids:
+            if name not in agents:
+                self._report(("api", "a2h", "agent_ids", name), "this agent is not listed", nearest(name, agents))
+        return Api(
+            enabled=True,
+            listen=written.listen,
+            keys=keys,
+            dispatchers=dispatchers,
+            callbacks=tuple(callbacks),
+            public_url=None if written.public_url is None else written.public_url.rstrip("/"),
+            agent_ids={name: frozenset(ids) for name, ids in written.a2h.agent_ids.items()},
+            profiles=frozenset(written.a2h.profiles),
+        )
 
     def _callback(self, path: KeyPath, written: CallbackSection, agents: list[str]) -> CallbackAddress:
         """Where agents may have something told; an entry must not become a way into the network behind it unnoticed."""

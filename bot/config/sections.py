@@ -129,6 +129,13 @@ class CallbackSection(Shape):
     allow_plain_http: bool = False
 
 
+class A2hSection(Shape):
+    """``api.a2h``."""
+
+    agent_ids: dict[Identifier, list[Word]] = Field(default_factory=dict)
+    profiles: list[Word] = Field(default_factory=list)
+
+
 class ApiSection(Shape):
     """``api``."""
 
@@ -137,6 +144,8 @@ class ApiSection(Shape):
     keys_file: Word | None = None
     dispatchers_file: Word | None = None
     callbacks: list[CallbackSection] = Field(default_factory=list)
+    public_url: Url | None = None
+    a2h: A2hSection = A2hSection()
 
 
 class RecordSection(Shape):

@@ -151,6 +151,14 @@ class QuestionStore(Protocol):
         """One question of this agent; another one's is not even read, so that nobody can tell it from none."""
         ...
 
+    async def by_key(self, agent: str, key: str) -> Question | None:
+        """By the agent's own key, whatever its state."""
+        ...
+
+    async def receipts(self, question_id: str) -> Mapping[str, int]:
+        """How many parts that show it are in which state of the outbox."""
+        ...
+
     async def by_token(self, token: str) -> Question | None:
         """The question behind a link, by the digest of its token."""
         ...

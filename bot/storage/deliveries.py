@@ -132,6 +132,11 @@ class SqlDeliveries(DeliveryReader):
         rows = await asyncio.to_thread(self._walker.read, sql.PLACE, place)  # it walks over all events there
         return (Chat(rows[0][0]), rows[0][1]) if rows else None
 
+    async def direct_with(self, account: str) -> list[Destination]:
+        """See :meth:`bot.ports.grants.DeliveryStore.direct_with`."""
+        rows = self._walker.read(sql.DIRECT_WITH, (account,))
+        return [destination_of(bot, channel, None) for bot, channel in rows]
+
     async def sweep(self, *, now: datetime, contents_before: datetime) -> int:
         """Erase the words of deliveries that were closed long enough ago; returns how many."""
         total = 0

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from sqlalchemy import BindParameter, ColumnElement, bindparam, literal_column, null, select, update
+from sqlalchemy import BindParameter, ColumnElement, bindparam, func, literal_column, null, select, update
 
 from bot.model.part import Action
 from bot.model.question import QuestionState
@@ -136,4 +136,11 @@ ERASE: Final = compiled(
     .values(document=null()),
     "before",
     "limit",
+)
+RECEIPTS: Final = compiled(
+    select(outbox.c.state, func.count())
+    .select_from(question_parts.join(outbox, outbox.c.id == question_parts.c.part_id))
+    .where(question_parts.c.question_id == _value("id"), outbox.c.action == fixed(Action.SEND.value))
+    .group_by(outbox.c.state),
+    "id",
 )

@@ -25,6 +25,7 @@ from bot.storage.evidence import EvidenceReader
 from bot.storage.filings import SqlFilings
 from bot.storage.grants import GrantReader, SqlGrants
 from bot.storage.inbox import SqlInbox
+from bot.storage.interactions import SqlInteractions
 from bot.storage.ledger import JournalReader, SqlJournal
 from bot.storage.outbox import SqlOutbox
 from bot.storage.overview import SqlOverview
@@ -51,6 +52,7 @@ class Store:
     filings: SqlFilings
     passkeys: SqlPasskeys
     callbacks: SqlCallbacks
+    interactions: SqlInteractions
     _writer: Writer
     _readers: tuple[Reader, ...]
     _lock: Lock
@@ -98,6 +100,7 @@ class Store:
             filings=SqlFilings(writer, points),
             passkeys=SqlPasskeys(writer, points),
             callbacks=SqlCallbacks(writer, points),
+            interactions=SqlInteractions(writer, points),
             _writer=writer,
             _readers=tuple(readers),
             _lock=lock,

@@ -244,6 +244,7 @@ def assemble(
         callbacks=called_back,
         worker=worker,
         policy=policy,
+        interactions=store.interactions,
     )
     daemon = Daemon(
         Crew(
@@ -256,6 +257,7 @@ def assemble(
                 store.deliveries.sweep,
                 store.approvals.sweep,
                 store.callbacks.sweep,
+                store.interactions.sweep,
             ),
             channels=by_account,
             agents=tuple(agents.values()),

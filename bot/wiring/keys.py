@@ -84,6 +84,19 @@ def revoke_key(config: Config, key_id: str) -> Credential | None:
     return Credentials(config.data_dir / FILE).revoke(key_id) if config.data_dir.is_dir() else None
 
 
+def rotate_signing_key(config: Config) -> str:
+    """Sign answers of A2H with a new key; returns its id.
+
+    Raises:
+        ConfigError: it can't be kept.
+    """
+    from bot.api.a2h.signing import FILE as SIGNING
+    from bot.api.a2h.signing import Signer
+
+    make_data_dir(config.data_dir)
+    return Signer(config.data_dir / SIGNING).rotate()
+
+
 def _check_people(config: Config, principals: Collection[str]) -> None:
     if not principals:
         return

@@ -1,9 +1,11 @@
 """What needs the rooms of people: the built-in chat, the pages behind links, and the interface for agents."""
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bot.approvals.addresses import relying_party
 from bot.approvals.passkeys import Passkeys
 from bot.approvals.room import ApprovalRoom
 from bot.callbacks.room import CallbackRoom
@@ -11,6 +13,7 @@ from bot.config.credentials import KeyRing
 from bot.config.settings import Api, Config
 from bot.deliveries.grants import GrantRoom
 from bot.deliveries.schedule import Schedule
+from bot.ports.interactions import InteractionStore
 from bot.questions.room import QuestionRoom
 from bot.runtime.worker import Worker
 from policy.ruleset import Policy
@@ -34,6 +37,7 @@ class Rooms:
     callbacks: CallbackRoom
     worker: Worker
     policy: Callable[[], Policy]
+    interactions: InteractionStore
 
     def person(self, account: str) -> str | None:
         """Id of a person in the policy in force, by account."""
@@ -85,18 +89,32 @@ def interface(config: Config) -> list[Asks]:
 
     def serving(rooms: Rooms) -> Service:
         from bot.api.site import serve
+        from bot.wiring.a2h import a2h
         from bot.wiring.keys import key_ring
 
         settings, ring = config.api, key_ring(config)
-        parts = parts_for_agents(rooms, settings, ring)
-        return lambda: serve(
-            parts,
-            host=settings.listen.host,
-            port=settings.listen.port,
-            keys=ring,
+        site, desk = a2h(
+            rooms,
+            settings,
+            data_dir=config.data_dir,
+            platforms=_platforms(config),
+            passkeys=config.pages.enabled and relying_party(config.pages.base_url) is not None,
         )
+        parts = (*parts_for_agents(rooms, settings, ring), site)
+
+        async def service() -> None:
+            async with asyncio.TaskGroup() as group:
+                group.create_task(desk.run(), name="interactions")
+                await serve(parts, host=settings.listen.host, port=settings.listen.port, keys=ring)
+
+        return service
 
     return [serving]
+
+
+def _platforms(config: Config) -> frozenset[str]:
+    bots = {"telegram": config.telegram, "matrix": config.matrix, "web": config.chat.enabled}
+    return frozenset(platform for platform, there in bots.items() if there)
 
 
 def parts_for_agents(rooms: Rooms, settings: Api, ring: KeyRing | None = None) -> Sequence["ApiPart"]:

@@ -1,6 +1,8 @@
 """`discreet keys`: made, listed and taken away, beside a running daemon (AGENT-1)."""
 
+import asyncio
 import json
+import urllib.request
 
 import pytest
 
@@ -33,6 +35,9 @@ async def test_keys_are_made_listed_and_revoked_beside_a_running_daemon(folder, 
         shown = (await beside(folder, "keys", "list")).stdout
         assert row["id"] in shown
         assert key not in shown
+        kid = (await beside(folder, "keys", "rotate")).stdout.strip()
+        known = await asyncio.to_thread(urllib.request.urlopen, f"http://127.0.0.1:{port}/.well-known/jwks.json")
+        assert json.load(known)["keys"][0]["kid"] == kid
         done = await beside(folder, "keys", "revoke", row["id"])
         assert (done.returncode, done.stdout) == (0, "revoked\n")
         with pytest.raises(OSError, match="401"):

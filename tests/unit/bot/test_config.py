@@ -591,3 +591,12 @@ def test_importing_the_configuration_loads_neither_pydantic_nor_yaml():
 def test_any_text_is_a_configuration_or_a_config_error(text):
     with pytest.raises(ConfigError):
         build(text, path=Path("config.yaml"), environment={})
+
+
+def test_what_agents_call_themselves_stands_below_the_interface(load, refused):
+    section = "api: {enabled: true, public_url: 'https://agents.example.org/', a2h: {agent_ids: {%s: ['did:web:a']}, profiles: [a.v1]}}\n"
+    found = load(section % "main" + BOT + ECHO).api
+    assert (found.public_url, found.profiles) == ("https://agents.example.org", {"a.v1"})
+    assert found.agent_ids == {"main": {"did:web:a"}}
+    (problem,) = refused(section % "mian" + BOT + ECHO)
+    assert ("not listed" in problem.message, "main" in problem.mend) == (True, True)
