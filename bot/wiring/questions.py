@@ -122,6 +122,7 @@ def parts_for_agents(rooms: Rooms, settings: Api, ring: KeyRing | None = None) -
     from bot.api.approvals import ApprovalsApi
     from bot.api.callbacks import APPROVAL, QUESTION, approval_teller, question_teller
     from bot.api.deliveries import DeliveriesApi
+    from bot.api.describing import DescriptionApi
     from bot.api.grants import GrantsApi
     from bot.api.questions import QuestionsApi
     from bot.api.site import Callers
@@ -136,4 +137,5 @@ def parts_for_agents(rooms: Rooms, settings: Api, ring: KeyRing | None = None) -
         ApprovalsApi(rooms.worker, rooms.approvals, clock=utc_now, callbacks=callbacks),
         DeliveriesApi(rooms.schedule, people=rooms.person),
         GrantsApi(rooms.grants, Callers(ring, dispatchers=True), clock=utc_now),
+        DescriptionApi(),
     )
