@@ -12,7 +12,7 @@ from bot.api.a2h.signing import FILE, Signer
 from bot.config.settings import CallbackAddress
 from tests.a2h_desk import ORIGIN, OWN_ID, POLICY, a2h_desk, webhook_holds, webhook_secret
 from tests.agents_desk import receiving
-from tests.harness import ANN, BOB, BOT_ID, INTERNAL
+from tests.harness import ANN, BOB, BOT_ID, INTERNAL, Clock
 
 rule = pytest.mark.rule
 
@@ -266,15 +266,19 @@ async def test_a_late_answer_is_none(api, tmp_path):
 @rule("AGENT-1")
 async def test_the_answer_is_posted_signed_and_again_until_it_is_taken(api, tmp_path):
     async with receiving() as receiver:
-        secret = webhook_secret()
+        secret, clock = webhook_secret(), Clock()
+        receiver.answers = [500, 200]
         address = CallbackAddress(to=receiver.url, allow_private=True)
-        async with a2h_desk(tmp_path, api, callbacks=[address]) as here:
+        async with a2h_desk(tmp_path, api, callbacks=[address], clock=clock) as here:
             await here.meet()
             callback = {"url": f"{receiver.url}/a2h/webhook", "secret": secret}
             _, one = await here.client.send("AUTHORIZE", "Pay?", callback=callback)
             await here.tap("Approve")
             await receiver.wait()
-            path, headers, body = receiver.came[0]
+            clock.offset += timedelta(seconds=11)  # it is tried again after ten seconds
+            await receiver.wait(2)
+            assert receiver.came[1][1]["X-A2H-Delivery-ID"] == receiver.came[0][1]["X-A2H-Delivery-ID"]
+            path, headers, body = receiver.came[1]
             assert path == "/a2h/webhook"
             assert webhook_holds(headers, body, secret)
             assert headers["X-A2H-Delivery-ID"]
