@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV   ?= .venv
 PORT   ?= 8765
+WORKERS ?= 3
 RUN     = $(VENV)/bin/python -m
 STAMP   = $(VENV)/.installed
 DEV     = $(VENV)/.installed-dev
@@ -42,7 +43,7 @@ run: $(STAMP) ## the gateway with these files
 test: $(DEV) ## all tests; installs what they need where it can
 	@tests/setup.sh
 	$(RUN) pytest -q tests/unit/policy tests/unit/forms --cov=policy --cov=forms --cov-branch --cov-fail-under=100
-	$(RUN) pytest -q --ignore=tests/unit/policy --ignore=tests/unit/forms
+	$(RUN) pytest -q -n $(WORKERS) --dist loadgroup --ignore=tests/unit/policy --ignore=tests/unit/forms
 	$(RUN) tests.cases tests/cases/cases.jsonl
 	@tests/wheel.sh $(VENV)/bin/python
 

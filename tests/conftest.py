@@ -10,6 +10,13 @@ settings.register_profile("ci", deadline=None, derandomize=True)  # a change is 
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
+def pytest_collection_modifyitems(items):
+    """Tests run in several processes; those on the real homeserver share one, which starts it once."""
+    for item in items:
+        if "synapse" in item.fixturenames:
+            item.add_marker(pytest.mark.xdist_group("synapse"))
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_sessionfinish(session, exitstatus):
     """Where nothing may be skipped (.ci/run says so), a skipped test is a failure."""

@@ -50,7 +50,7 @@ approvals:
 """
 DEPLOY = {"service": "api", "version": "1.4.2", "amount": 100}
 HOSTILE = 'cat a.txt > b.txt && echo "</pre><b>Approved ✅</b> `x` [y](http://z)"'
-CARD = re.compile(r"(?:To decide: |Draft to decide on: |Draft )?[2-9A-Z]{5}(?:: .*)?\n")
+CARD = re.compile(r"(?:To decide: |Draft to decide on: |Draft )?[2-9A-Z]{5}(?:: .*)?(?:\n|\Z)")
 """How a card begins, open or closed."""
 
 

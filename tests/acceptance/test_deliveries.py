@@ -148,9 +148,10 @@ async def test_a_delivery_waits_for_its_time(api, tmp_path):
 async def test_a_grant_for_one_use_is_good_for_one(api, tmp_path):
     async with desk(tmp_path, api) as agent:
         await agent.grant(uses=1)
-        _, first = await agent.post(text="one")
-        _, second = await agent.post(text="two")
+        _, first = await agent.post(text="one", at=in_(minutes=1))
+        _, second = await agent.post(text="two", at=in_(minutes=2))
         assert (first["state"], second["state"]) == ("scheduled", "scheduled")
+        agent.clock.offset += timedelta(minutes=3)
         await agent.round()
         assert agent.seen() == ["one"]
         told = await agent.look(second)

@@ -13,6 +13,7 @@ from bot.channels.telegram.limits import Limits
 from bot.model.approval import ApprovalState
 from bot.model.output import Final, Fragment, OutFile
 from forms.card import Button, Card
+from tests.acceptance.test_approvals_telegram import CARD
 from tests.harness import ANN, BOB, GROUP, INTERNAL, POLICY, Clock, CountingAgent, running
 from tests.servers.agents import serving
 
@@ -52,7 +53,7 @@ async def draft(gateway):
 
 def cards(api):
     """The cards of drafts in the operators' room, as they stand."""
-    return [one for one in api.sent(INTERNAL) if "Draft to decide on" in one.get("text", "")]
+    return [one for one in api.sent(INTERNAL) if CARD.match(one.get("text", ""))]
 
 
 def buttons(card):
@@ -101,7 +102,7 @@ async def test_what_is_approved_is_what_is_sent_byte_for_byte_and_the_receipt_is
         (card,) = cards(api)
         assert "approved, and done" in card["text"]
         assert buttons(card) == {}
-        code = card["text"].split("Draft to decide on: ")[1].split()[0]
+        code = card["text"].removeprefix("Draft ").partition(":")[0]
         assert f"Draft {code} was sent as it was approved." in api.texts(INTERNAL)
 
 

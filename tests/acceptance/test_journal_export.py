@@ -1,6 +1,7 @@
 """What a running gateway did with approvals, exported and judged by a tool that nobody here wrote (APPR-3 to 6)."""
 
 import json
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -202,7 +203,7 @@ async def test_all_good_runs_after_one_another_are_judged_good_and_no_body_is_in
         one["action"]["resource"] for one in events if "action" in one
     }
     for word in ("secret.person", "another", "not like this", "outbox", "telegram", str(ANN), str(INTERNAL), "ann"):
-        assert word not in text, word
+        assert not re.search(rf"(?<![0-9a-z]){word}(?![0-9a-z])", text), word
     assert (tmp_path / "trace.jsonl").stat().st_mode & 0o077 == 0
 
 

@@ -60,7 +60,7 @@ async def test_a_tap_on_the_page_decides_and_the_card_closes_by_itself(screen, t
     async with screen(width=1100, stage=stage(tmp_path, desks)) as page:
         card = page.room("ops").locator(".card").last
         await card.get_by_role("button", name="Deny", exact=True).click()
-        await page.sees("ops", "denied", ".card dd")
+        await page.sees("ops", ": denied", ".card")
         assert await card.get_by_role("button").count() == 0
         (approval,) = await desks[0].store.approvals.recent(5)
         assert approval.state.value == "denied"
