@@ -2,7 +2,7 @@
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 import aiohttp
 from aiohttp import web
 
+from bot.api.aap.provider import AapProvider
 from bot.api.site import serve
 from bot.callbacks.room import CallbackRoom
 from bot.config.secret import Secret
@@ -19,7 +20,7 @@ from bot.questions.links import Links
 from bot.wiring.questions import Rooms, Service, parts_for_agents
 from tests.acceptance.test_approvals_telegram import OPEN, POLICY, Deciding
 from tests.acceptance.test_questions_api import Working
-from tests.harness import ANN, INTERNAL, Clock, Running, running
+from tests.harness import ANN, GROUP, INTERNAL, Clock, Running, running
 from tests.servers.botapi import BotApi
 
 KEY = "SYNTHETIC-key-of-the-main-agent"
@@ -40,6 +41,7 @@ class AgentsDesk(Deciding):
         super().__init__(api, gateway)
         self.url, self.http, self.agent = url, http, agent
         self.callbacks: CallbackRoom | None = None
+        self.aap: AapProvider | None = None
 
     async def call(
         self, method: str, path: str, body: Any = None, *, key: str | None = KEY, **headers: str
@@ -49,9 +51,9 @@ class AgentsDesk(Deciding):
         async with self.http.request(method, self.url + path, json=body, headers=headers) as answer:
             return answer.status, await answer.json()
 
-    async def card_of(self, number: int) -> Any:
+    async def card_of(self, number: int, *, within_s: float = 20) -> Any:
         """The card of that number, as soon as it is there."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(within_s):
             while len(self.cards) <= number:
                 await asyncio.sleep(0.01)  # bounded above
         return self.cards[number]
@@ -61,10 +63,35 @@ class AgentsDesk(Deciding):
         card = await self.card_of(number)
         self.press(label, card=card, sender=sender)
 
+    def reply(self, card: Any, text: str, *, sender: int = ANN) -> dict[str, Any]:
+        """What is said as a reply to a card."""
+        return {"chat": INTERNAL, "sender": sender, "text": text, "reply_to": card["message_id"]}
+
     async def deny_with(self, number: int, words: str, *, sender: int = ANN) -> None:
         """A person replies to a card, as soon as it is there."""
         card = await self.card_of(number)
-        self.api.say(chat=INTERNAL, sender=sender, text=f"deny {words}", reply_to=card["message_id"])
+        self.api.say(**self.reply(card, f"deny: {words}", sender=sender))
+
+    async def change(self, number: int, values: dict[str, Any], *, sender: int = ANN) -> None:
+        """A person taps on "Change…" and answers the form: what they write is approved."""
+        card = await self.card_of(number)
+        self.press("Change…", card=card, sender=sender)
+        async with asyncio.timeout(20):
+            while not (forms := [one for one in self.api.sent(INTERNAL) if _replies_to(one, card)]):
+                await asyncio.sleep(0.01)  # bounded above
+        text = "\n".join(f"{name}: {value}" for name, value in values.items())
+        self.api.say(**self.reply(forms[-1], text, sender=sender))
+
+    async def question_of(self, number: int) -> Any:
+        """The question of that number, as soon as it is there."""
+        async with asyncio.timeout(20):
+            while len(found := [one for one in self.api.sent(GROUP) if "?" in one.get("text", "")]) <= number:
+                await asyncio.sleep(0.01)  # bounded above
+        return found[number]
+
+
+def _replies_to(message: Any, card: Any) -> bool:
+    return bool(message.get("reply_to_message", {}).get("message_id") == card["message_id"])
 
 
 @asynccontextmanager
@@ -80,12 +107,12 @@ async def agents_desk(
     """Run it on a store in ``folder``; an earlier store there is taken up."""
     agent, other = Working(), Working(name="idle")
     port: asyncio.Future[int] = asyncio.get_running_loop().create_future()
-    kept: list[CallbackRoom] = []
+    kept: list[Any] = []
     settings = Api(enabled=True, keys={"main": Secret(KEY), "idle": Secret(OTHER_KEY)}, callbacks=tuple(callbacks))
 
     def serving(rooms: Rooms) -> Service:
-        kept.append(rooms.callbacks)
         parts = parts_for_agents(rooms, settings)
+        kept.extend([rooms.callbacks, next(one for one in parts if isinstance(one, AapProvider))])
         return lambda: serve(parts, host="127.0.0.1", port=0, keys=settings.keys, bound=port.set_result)
 
     async with running(
@@ -105,7 +132,7 @@ async def agents_desk(
                 address = f"http://127.0.0.1:{await port}"
             async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as http:
                 desk = AgentsDesk(api, gateway, address, http, agent)
-                desk.callbacks = kept[0]
+                desk.callbacks, desk.aap = kept
                 yield desk
         finally:
             if agent.gate is not None:
@@ -119,6 +146,7 @@ class Receiving:
     Attributes:
         answers: statuses in order; the last one stays.
         came: (path with query, headers, body) of each.
+        behind: answers instead, with the statuses that are noted.
     """
 
     url: str = ""
@@ -126,12 +154,18 @@ class Receiving:
     came: list[tuple[str, dict[str, str], bytes]] = field(default_factory=list)
     reply: Callable[[web.Request, bytes], web.StreamResponse] | None = None
     hang: asyncio.Event | None = None
+    behind: Callable[[dict[str, str], bytes], Awaitable[tuple[int, bytes]]] | None = None
+    statuses: list[int] = field(default_factory=list)
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         body = await request.read()
         self.came.append((request.path_qs, dict(request.headers), body))
         if self.hang is not None:
             await self.hang.wait()
+        if self.behind is not None:
+            status, answer = await self.behind(dict(request.headers), body)
+            self.statuses.append(status)
+            return web.Response(status=status, body=answer)
         if self.reply is not None:
             return self.reply(request, body)
         status = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]

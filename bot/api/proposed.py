@@ -24,6 +24,7 @@ _PROPOSAL: Final = frozenset(
         "request",
         "key",
         "callback",
+        "as_is",
     }
 )
 _REVISION: Final = frozenset({"action", "system", "parameters", "revision"})
@@ -124,6 +125,7 @@ def read_proposal(body: bytes, *, header_key: str | None) -> Proposed:
         ttl_s=ttl_s,
         key=reading.key(header_key),
         schema=schema,
+        as_is=reading.flag("as_is", otherwise=False),
     )
     callback = read_callback(reading)
     reading.done()

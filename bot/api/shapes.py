@@ -163,6 +163,7 @@ OF_OURS: Final[Mapping[str, Shape]] = {
             "request": {"type": ["string", "null"], "minLength": 1, "maxLength": MAX_KEY},
             "key": _KEY,
             "callback": _CALLBACK,
+            "as_is": {"type": "boolean"},
         },
         "action",
         "parameters",

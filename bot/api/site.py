@@ -86,6 +86,10 @@ class Callers:
         """A pace for each of them."""
         return Paces(rate)
 
+    def credentials(self, name: str) -> list[Credential]:
+        """The keys of an agent that hold now."""
+        return [one for one in self._ring.all() if one.name == name and not one.dispatcher]
+
     def only(
         self,
         handler: Handler,
@@ -93,6 +97,7 @@ class Callers:
         *,
         scope: Scope | None = None,
         header: str | None = None,
+        known: Callable[[str], Credential | None] = lambda _: None,
     ) -> Answering:
         """A handler for these alone: who asks is known by the key, and none may come too often.
 
@@ -101,11 +106,14 @@ class Callers:
             paces: by name; None: those of calls that only look.
             scope: that the key has to have; None: any that these callers can have.
             header: where the key may stand, too.
+            known: the key from which a further credential comes, that is good for these calls alone.
         """
         pace = self._looks if paces is None else paces
 
         async def handle(request: web.Request) -> web.StreamResponse:
             credential = self.identify(request, header=header)
+            if credential is None:
+                credential = known(_bearer(request.headers.getall("Authorization", [])) or "")
             if credential is None:
                 raise RefusedError(401, "unauthorized", "send your key: Authorization: Bearer KEY")
             if credential.dispatcher is not self._dispatchers or (scope is not None and scope not in credential.scopes):

@@ -84,7 +84,7 @@ class Editing:
         """Ask the person who tapped for other values, there where the card stands; False: there is no form for it."""
         person = self._policy().person(event.sender)
         fields = fields_of(approval)
-        if person is None or not fields.steps:
+        if person is None or not fields.steps or approval.proposal.as_is:
             return False
         place = Place(destination=event.destination, chat=event.chat, person=event.sender)
         settings = self._door.settings(place)

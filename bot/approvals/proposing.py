@@ -61,6 +61,8 @@ def check_call(proposal: Proposal) -> None:
         raise ProposalError("ttl", f"ttl_s is from {TTL_LEAST_S} to {TTL_LONGEST_S} seconds")
     if proposal.schema is not None:
         _check_size("schema", proposal.schema)
+    if proposal.context is not None:
+        _check_size("context", proposal.context)
 
 
 def check_action(action: Action) -> None:
@@ -91,9 +93,10 @@ def is_same(kept: Approval, proposal: Proposal) -> bool:
 
 
 def _plain(proposal: Proposal) -> tuple[object, ...]:
-    schema = None if proposal.schema is None else rfc8785.dumps(dict(proposal.schema))
+    schema, context = (None if one is None else rfc8785.dumps(dict(one)) for one in (proposal.schema, proposal.context))
     gates = tuple((gate.name, gate.passed, gate.detail) for gate in proposal.gates)
-    return (proposal.reason, proposal.task, gates, proposal.target, proposal.assurance, proposal.ttl_s, schema)
+    rest = (proposal.assurance, proposal.ttl_s, schema, proposal.as_is, context)
+    return (proposal.reason, proposal.task, gates, proposal.target, *rest)
 
 
 def _check_name(what: str, name: str) -> None:

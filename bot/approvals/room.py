@@ -170,6 +170,8 @@ class ApprovalRoom:
         if action.version == approval.version:
             return approval
         editor = ""
+        if by is not None and approval.proposal.as_is:
+            raise ProposalError("as_is", "who proposed it takes no other values")
         if by is not None:
             voice = self._deciding.who(approval, by, approving=False)
             if isinstance(voice, Bar):

@@ -204,7 +204,7 @@ def _keyboard(approval: Approval, terms: Terms, words: ApprovalWords, *, folded:
     else:
         yield [deny]
     yield [button("why", "why", "💬", Style.DANGER), button("return", "return", "🔁")]
-    if not folded and terms.assurance is not Assurance.HIGH:
+    if not folded and terms.assurance is not Assurance.HIGH and not approval.proposal.as_is:
         yield [button("change", "change", "📝")]
 
 

@@ -145,6 +145,8 @@ class Proposal:
         addressee: id of the one whose word the agent wants; empty: whoever may decide. It narrows what the policy says,
             and a call that would need nobody is asked for all the same.
         shown: where that person can be asked, where the policy does not say where it is shown.
+        as_is: nobody can change its values: who proposes has no way to take others.
+        context: the agent's own, given back to it as it was; nobody else sees it.
     """
 
     action: Action
@@ -158,6 +160,8 @@ class Proposal:
     schema: Mapping[str, Any] | None = field(default=None, repr=False)
     addressee: str = ""
     shown: tuple[Window, ...] = ()
+    as_is: bool = False
+    context: Mapping[str, Any] | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

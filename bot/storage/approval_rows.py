@@ -172,6 +172,8 @@ def _document(approval: Approval) -> bytes:
         "schema": proposal.schema,
         "addressee": proposal.addressee,
         "at": [(str(window.destination), window.person) for window in proposal.shown],
+        "as_is": proposal.as_is,
+        "context": proposal.context,
         "unfolded": sorted(approval.unfolded),
         "heard": approval.heard,
         "replaced": approval.replaced,
@@ -200,6 +202,8 @@ def _proposal(written: dict[str, Any]) -> Proposal:
         shown=tuple(
             Window(destination=parse_destination(place), person=person) for place, person in written.get("at", ())
         ),
+        as_is=written.get("as_is", False),
+        context=written.get("context"),
     )
 
 

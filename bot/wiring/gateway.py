@@ -245,6 +245,7 @@ def assemble(
         worker=worker,
         policy=policy,
         interactions=store.interactions,
+        state=store.state,
     )
     daemon = Daemon(
         Crew(

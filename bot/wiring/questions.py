@@ -14,6 +14,7 @@ from bot.config.settings import Api, Config
 from bot.deliveries.grants import GrantRoom
 from bot.deliveries.schedule import Schedule
 from bot.ports.interactions import InteractionStore
+from bot.ports.store import State
 from bot.questions.room import QuestionRoom
 from bot.runtime.worker import Worker
 from policy.ruleset import Policy
@@ -38,6 +39,7 @@ class Rooms:
     worker: Worker
     policy: Callable[[], Policy]
     interactions: InteractionStore
+    state: State
 
     def person(self, account: str) -> str | None:
         """Id of a person in the policy in force, by account."""
@@ -119,6 +121,7 @@ def _platforms(config: Config) -> frozenset[str]:
 
 def parts_for_agents(rooms: Rooms, settings: Api, ring: KeyRing | None = None) -> Sequence["ApiPart"]:
     """Everything that agents can do over HTTP, and what tells them how it ended."""
+    from bot.api.aap.provider import KIND, AapProvider
     from bot.api.approvals import ApprovalsApi
     from bot.api.callbacks import APPROVAL, QUESTION, approval_teller, question_teller
     from bot.api.deliveries import DeliveriesApi
@@ -132,9 +135,18 @@ def parts_for_agents(rooms: Rooms, settings: Api, ring: KeyRing | None = None) -
     callbacks = rooms.callbacks
     callbacks.take(APPROVAL, approval_teller(rooms.approvals.look, utc_now))
     callbacks.take(QUESTION, question_teller(rooms.questions, utc_now))
+    aap = AapProvider(
+        rooms.approvals,
+        callbacks,
+        rooms.state,
+        clock=utc_now,
+        claim_within=lambda: rooms.approvals.book.policy().approvals.claim_within,
+    )
+    callbacks.take(KIND, aap.tell)
     return (
         QuestionsApi(rooms.worker, rooms.questions, clock=utc_now, callbacks=callbacks),
         ApprovalsApi(rooms.worker, rooms.approvals, clock=utc_now, callbacks=callbacks),
+        aap,
         DeliveriesApi(rooms.schedule, people=rooms.person),
         GrantsApi(rooms.grants, Callers(ring, dispatchers=True), clock=utc_now),
         DescriptionApi(),

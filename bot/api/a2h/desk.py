@@ -498,16 +498,16 @@ class InteractionDesk:
         by_place: dict[Destination, Place] = {place.destination: place for place in reachable}
         routes = [by_place[one] for one in interaction.routes if one in by_place]
         if interaction.type is IntentType.AUTHORIZE and interaction.subject is not None:
-            await self._store.aim(interaction)
             await self._approvals.show_at(interaction.subject, _windows(routes[: interaction.attempt + 1]))
+            await self._store.aim(interaction)  # after it is shown there: until then the other way is still to come
             return
-        if interaction.type is IntentType.COLLECT and interaction.subject is not None:
-            await self._questions.cancel(interaction.subject)
         try:
             if interaction.type.answered and interaction.type is not IntentType.COLLECT:
                 await self._propose(interaction, envelope, routes)
             else:
                 await self._put(interaction, envelope, routes)
+                if interaction.type is IntentType.COLLECT and interaction.subject is not None:
+                    await self._questions.cancel(interaction.subject)  # the one that nobody could see
         except A2hError as error:
             log.info("interaction_failed", code=error.code)
             await self._standings.give_up(interaction)

@@ -150,8 +150,6 @@ class Standings:
                 else to.evidence_of(decision)
             )
             data: dict[str, Any] = {"words": decision.words} if decision is not None and decision.words else {}
-            if approval.replaced:
-                data |= {"params": dict(approval.action.parameters)}
             if approval.state is ApprovalState.RETURNED:
                 await self._take_back(subject)  # over A2H nothing is revised
             return state, at, self._response(interaction, at, decision=said, data=data, evidence=evidence)

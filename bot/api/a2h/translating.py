@@ -113,6 +113,7 @@ def proposal_of(envelope: Envelope, interaction: Interaction, windows: tuple[Win
         assurance=Assurance.HIGH if wants_passkey(envelope) else Assurance.NORMAL,
         ttl_s=envelope.ttl_s,
         key=key,
+        as_is=True,  # no client of this protocol would see that values were changed
         addressee=interaction.principal if asks_one else "",
         shown=windows if asks_one else (),
     )

@@ -1,0 +1,1 @@
+"""The Agent Approval Protocol: this gateway as a provider (AGENT-1 to 5)."""
