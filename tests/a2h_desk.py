@@ -137,6 +137,12 @@ class A2hDesk:
             issuer=CONSOLE, agent=agent, destination=place, uses=uses, lasts=timedelta(hours=1), purpose="tests"
         )
 
+    async def reads(self, text: str, *, chat: int = ANN) -> None:
+        """Return when a person has got these words."""
+        async with asyncio.timeout(20):
+            while text not in self.api.texts(chat):
+                await asyncio.sleep(0.02)  # bounded above
+
     def cards(self, chat: int = ANN) -> list[dict[str, Any]]:
         return [one for one in self.api.sent(chat) if CARD.match(one.get("text", ""))]
 
@@ -168,6 +174,7 @@ async def a2h_desk(
     callbacks: Sequence[CallbackAddress] = (),
     passkeys: bool = False,
     profiles: Sequence[str] = ("x-openclaw:exec.v1",),
+    keyless_agent: str | None = None,
 ) -> AsyncIterator[A2hDesk]:
     """Run it on a store in ``folder``; an earlier store there is taken up."""
     agent, other = Working(), Working(name="idle")
@@ -183,6 +190,7 @@ async def a2h_desk(
         callbacks=tuple(callbacks),
         agent_ids={"main": frozenset({OWN_ID, "did:web:openclaw.local"})},
         profiles=frozenset(profiles),
+        keyless_agent=keyless_agent,
     )
     kept: list[Any] = []
 

@@ -214,6 +214,11 @@ class _Builder:
         for name in written.a2h.agent_ids:
             if name not in agents:
                 self._report(("api", "a2h", "agent_ids", name), "this agent is not listed", nearest(name, agents))
+        keyless = written.a2h.keyless_agent
+        if keyless is not None and keyless not in agents:
+            self._report(("api", "a2h", "keyless_agent"), "this agent is not listed", nearest(keyless, agents))
+        elif keyless is not None:
+            self._warn(f"whoever is on this machine may speak for {keyless} over A2H. Mend it: take keyless_agent out")
         return Api(
             enabled=True,
             listen=written.listen,
@@ -223,6 +228,7 @@ class _Builder:
             public_url=None if written.public_url is None else written.public_url.rstrip("/"),
             agent_ids={name: frozenset(ids) for name, ids in written.a2h.agent_ids.items()},
             profiles=frozenset(written.a2h.profiles),
+            keyless_agent=keyless,
         )
 
     def _callback(self, path: KeyPath, written: CallbackSection, agents: list[str]) -> CallbackAddress:

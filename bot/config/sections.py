@@ -133,6 +133,7 @@ class A2hSection(Shape):
     """``api.a2h``."""
 
     agent_ids: dict[Identifier, list[Word]] = Field(default_factory=dict)
+    keyless_agent: Identifier | None = None
     profiles: list[Word] = Field(default_factory=list)
 
 

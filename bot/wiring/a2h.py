@@ -43,5 +43,13 @@ def a2h(
         clock=utc_now,
     )
     rooms.callbacks.take(KIND, desk.teller())
-    site = A2hApi(desk, signer, policy=rooms.policy, platforms=platforms, public_url=settings.public_url)
+    site = A2hApi(
+        desk,
+        signer,
+        policy=rooms.policy,
+        platforms=platforms,
+        public_url=settings.public_url,
+        webhooks=bool(settings.callbacks),
+        keyless_agent=settings.keyless_agent,
+    )
     return site, desk

@@ -53,8 +53,7 @@ async def test_an_agent_asks_polls_is_approved_on_telegram_and_tells_the_result(
         )
         assert status == 200, told
         assert (await here.client.poll(told["interaction_id"], "SENT"))["type"] == "RESULT"
-        await here.settled()
-        assert here.api.texts(ANN)[-1] == "It is deleted."
+        await here.reads("It is deleted.")
         approval = await here.rooms.approvals.look(uuid.UUID(accepted["interaction_id"]).hex)
         assert approval.state.value == "executed"
 
@@ -190,9 +189,8 @@ async def test_an_address_counts_only_if_the_policy_binds_it(api, tmp_path):
         status, sent = await here.client.send("INFORM", "For Ann alone.", channel=channel)
         assert status == 200, sent
         await here.client.poll(sent["interaction_id"], "SENT")
-        await here.settled()
+        await here.reads("For Ann alone.")
         assert len(api.sent(BOB)) == before
-        assert api.texts(ANN)[-1] == "For Ann alone."
 
 
 @rule("AGENT-1")
@@ -355,8 +353,7 @@ async def test_in_quiet_hours_nobody_is_asked_and_news_wait(api, tmp_path):
         assert later["state"] == "PENDING"
         _, alert = await here.client.send("INFORM", "It burns.", params={"topic": "alert"})
         await here.client.poll(alert["interaction_id"], "SENT")
-        await here.settled()
-        assert "It burns." in api.texts(ANN)
+        await here.reads("It burns.")
         assert "It has shipped." not in api.texts(ANN)
 
 
@@ -493,3 +490,62 @@ async def test_high_assurance_is_a_passkey_bound_to_the_interaction(api, tmp_pat
         derived = hashlib.sha256(rfc8785.dumps(proof["challenge"])).digest()
         assert client["challenge"] == base64.urlsafe_b64encode(derived).rstrip(b"=").decode()
         assert await here.client.verified(done["response"])
+
+
+@rule("AGENT-1")
+async def test_a_client_without_a_key_is_served_only_where_that_is_switched_on_and_from_here(api, tmp_path):
+    plain = {"Content-Type": "application/json"}
+    async with a2h_desk(tmp_path, api, keyless_agent="main") as here:
+        await here.meet()
+
+        async def sent(**headers):
+            body = json.dumps(here.client.message("AUTHORIZE", "Pay?")).encode()
+            async with here.http.post(f"{here.url}/v1/intent", data=body, headers={**plain, **headers}) as answer:
+                return answer.status, await answer.json()
+
+        status, one = await sent()
+        assert status == 200, one
+        async with here.http.get(f"{here.url}/v1/status/{one['interaction_id']}") as answer:
+            assert answer.status == 200
+        for headers in (
+            {"Origin": "https://evil.example"},
+            {"X-Forwarded-For": "203.0.113.9"},
+            {"Host": "evil.example"},
+            {"Content-Type": "text/plain"},
+            {"X-A2H-API-Key": "dsk_wrong"},
+            {"Authorization": "Bearer dsk_wrong"},
+        ):
+            assert (await sent(**headers))[0] == 401, headers
+        async with here.http.post(f"{here.url}/v1/approvals", json={"action": "a", "parameters": {}}) as answer:
+            assert answer.status == 401
+    async with a2h_desk(tmp_path, api) as here, here.http.get(f"{here.url}/v1/nonce") as answer:
+        assert answer.status == 401
+
+
+@rule("AGENT-1", "DUR-3")
+async def test_what_a_crash_has_left_half_made_is_made(api, tmp_path, monkeypatch):
+    monkeypatch.setattr("bot.api.a2h.desk._MAKING_S", 0.0)
+    async with a2h_desk(tmp_path, api) as here:
+        await here.grant(await here.meet())
+        made = here.desk._make
+
+        async def crashed(*_):
+            raise RuntimeError
+
+        for kind, more in (
+            ("AUTHORIZE", {}),
+            ("COLLECT", {"components": [{"type": "CHECKBOX", "name": "ok"}]}),
+            ("INFORM", {}),
+        ):
+            here.desk._make = crashed
+            message = here.client.message(kind, f"{kind} after all", **more)
+            assert (await here.client.call("POST", "/v1/intent", message))[0] == 503
+            here.desk._make = made
+            status, found = await here.client.call("POST", "/v1/intent", message)
+            assert (status, found["duplicate"]) == (200, True)
+            await here.client.poll(found["interaction_id"], "SENT" if kind == "INFORM" else "WAITING_INPUT")
+            async with asyncio.timeout(20):
+                while not any(f"{kind} after all" in text for text in api.texts(ANN)):
+                    await asyncio.sleep(0.02)
+            await here.settled()
+            assert sum(f"{kind} after all" in text for text in api.texts(ANN)) == 1

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.a2h_desk import a2h_desk
-from tests.harness import ANN
 
 rule = pytest.mark.rule
 EXAMPLE = Path(__file__).parents[2] / "examples" / "a2h_agent.py"
@@ -31,7 +30,4 @@ async def test_the_example_asks_acts_and_tells(api, tmp_path):
             out, _ = await process.communicate()
         assert process.returncode == 0, out.decode()
         assert "ANSWERED APPROVE" in out.decode()
-        await here.settled()
-        async with asyncio.timeout(20):
-            while api.texts(ANN)[-1] != "The print server is back.":
-                await asyncio.sleep(0.05)
+        await here.reads("The print server is back.")

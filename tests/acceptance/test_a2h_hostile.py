@@ -108,6 +108,5 @@ async def test_words_for_one_person_stay_with_them(api, tmp_path):
             "INFORM", "For Ann.", channel={"type": "telegram", "address": f"telegram:{GROUP}"}
         )
         await here.client.poll(sent["interaction_id"], "SENT")
-        await here.settled()
+        await here.reads("For Ann.")
         assert api.texts(GROUP) == []
-        assert api.texts(ANN)[-1] == "For Ann."

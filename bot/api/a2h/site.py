@@ -23,12 +23,14 @@ from bot.api.a2h.signing import Signer
 from bot.api.a2h.standing import document_of
 from bot.api.answering import RefusedError, body_of, json_answer
 from bot.api.site import CREDENTIAL, Callers, Handler
+from bot.config.credentials import OF_AGENTS, Credential
 from bot.deliveries.pacing import Rate
 from bot.texts.words import LANGUAGES
 from policy.ruleset import Policy
 
 POSTS: Final = Rate(per_s=1.0, burst=30)
 KEY_HEADER: Final = "X-A2H-API-Key"
+_HERE: Final = ("127.0.0.1", "localhost", "::1")
 RETRIES: Final = 3
 TIMEOUT_S: Final = 30
 
@@ -44,6 +46,8 @@ class A2hApi:
         policy: Callable[[], Policy],
         platforms: Collection[str],
         public_url: str | None = None,
+        webhooks: bool = True,
+        keyless_agent: str | None = None,
     ) -> None:
         """Make it.
 
@@ -53,7 +57,13 @@ class A2hApi:
             policy: gives the policy in force now.
             platforms: on which there are bots.
             public_url: how agents reach the interface; None: as they have come.
+            webhooks: whether any address may be called back.
+            keyless_agent: whose calls those without a key are, from this machine alone; None: they are nobody's.
         """
+        self._webhooks = webhooks
+        self._keyless = None
+        if keyless_agent is not None:
+            self._keyless = Credential(id="", name=keyless_agent, digest=b"", scopes=OF_AGENTS)
         self._desk = desk
         self._signer = signer
         self._policy = policy
@@ -65,7 +75,13 @@ class A2hApi:
 
         def only(handler: Handler, *, posts: bool = False) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
             paces = callers.paces(POSTS) if posts else None
-            return _in_its_words(callers.only(handler, paces, header=KEY_HEADER))
+            keyed = callers.only(handler, paces, header=KEY_HEADER)
+            keyless = callers.only(handler, paces, known=lambda _: self._keyless)
+
+            async def either(request: web.Request) -> web.StreamResponse:
+                return await (keyless if self._keyless is not None and _is_here(request) else keyed)(request)
+
+            return _in_its_words(either)
 
         router.add_get("/.well-known/a2h", self._discover, allow_head=False)
         router.add_get("/.well-known/jwks.json", self._jwks, allow_head=False)
@@ -93,7 +109,7 @@ class A2hApi:
                 "timestamp_tolerance_sec": int(TOLERANCE.total_seconds()),
                 "nonce_endpoint": "/v1/nonce",
             },
-            "webhooks": {"supported": True, "retry_attempts": RETRIES, "timeout_sec": TIMEOUT_S},
+            "webhooks": {"supported": self._webhooks, "retry_attempts": RETRIES, "timeout_sec": TIMEOUT_S},
         }
         if quiet is not None:
             start, end = (f"{moment:%H:%M}" for moment in (quiet.since, quiet.until))
@@ -120,6 +136,13 @@ class A2hApi:
     async def _cancel(self, request: web.Request, agent: str) -> web.StreamResponse:
         standing = await self._desk.cancel(await self._desk.find(agent, request.match_info["interaction_id"]))
         return json_answer({"success": True, "message": "it is taken back", "state": standing.state})
+
+
+def _is_here(request: web.Request) -> bool:
+    """Whether a program of this machine calls without a key: not passed on by a proxy, nor a page in a browser."""
+    elsewhere = ("Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via", "Origin", "Authorization", KEY_HEADER)
+    written = request.method == "GET" or request.content_type == "application/json"
+    return written and request.url.host in _HERE and not any(name in request.headers for name in elsewhere)
 
 
 def _in_its_words(

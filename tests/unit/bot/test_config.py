@@ -598,5 +598,9 @@ def test_what_agents_call_themselves_stands_below_the_interface(load, refused):
     found = load(section % "main" + BOT + ECHO).api
     assert (found.public_url, found.profiles) == ("https://agents.example.org", {"a.v1"})
     assert found.agent_ids == {"main": {"did:web:a"}}
-    (problem,) = refused(section % "mian" + BOT + ECHO)
-    assert ("not listed" in problem.message, "main" in problem.mend) == (True, True)
+    for wrong in (section % "mian", "api: {enabled: true, a2h: {keyless_agent: mian}}\n"):
+        (problem,) = refused(wrong + BOT + ECHO)
+        assert ("not listed" in problem.message, "main" in problem.mend) == (True, True)
+    keyless = load("api: {enabled: true, a2h: {keyless_agent: main}}\n" + BOT + ECHO)
+    assert keyless.api.keyless_agent == "main"
+    assert any("keyless_agent" in warning for warning in keyless.warnings)
