@@ -18,7 +18,7 @@ from bot.deliveries.grants import MAX_PURPOSE, MOST_USES
 from bot.model import question
 from bot.model.approval import ApprovalState, Assurance, DecidedBy, Subject, Verdict
 from bot.model.delivery import MAX_TEXT, DeliveryState
-from bot.model.interaction import IntentType
+from bot.model.intent import IntentType
 
 Shape = Mapping[str, Any]
 

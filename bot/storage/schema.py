@@ -531,8 +531,8 @@ Index(
 )
 Index("ix_callbacks_closed_at", callbacks.c.closed_at)
 
-interactions: Final = Table(  # of A2H: which message of an agent has become what
-    "interactions",
+intents: Final = Table(  # of A2H: which message of an agent has become what
+    "intents",
     metadata,
     Column("id", Text, primary_key=True),
     Column("agent", Text, nullable=False),
@@ -551,12 +551,12 @@ interactions: Final = Table(  # of A2H: which message of an agent has become wha
     sqlite_with_rowid=False,
 )
 Index(
-    "ix_interactions_open",
-    interactions.c.made_at,
+    "ix_intents_open",
+    intents.c.made_at,
     sqlite_where=text("closed_at IS NULL"),
     postgresql_where=text("closed_at IS NULL"),
 )
-Index("ix_interactions_closed_at", interactions.c.closed_at)
+Index("ix_intents_closed_at", intents.c.closed_at)
 
 chat_messages: Final = Table(
     "chat_messages",

@@ -25,7 +25,7 @@ from bot.storage.evidence import EvidenceReader
 from bot.storage.filings import SqlFilings
 from bot.storage.grants import GrantReader, SqlGrants
 from bot.storage.inbox import SqlInbox
-from bot.storage.interactions import SqlInteractions
+from bot.storage.intents import SqlIntents
 from bot.storage.ledger import JournalReader, SqlJournal
 from bot.storage.outbox import SqlOutbox
 from bot.storage.overview import SqlOverview
@@ -52,7 +52,7 @@ class Store:
     filings: SqlFilings
     passkeys: SqlPasskeys
     callbacks: SqlCallbacks
-    interactions: SqlInteractions
+    intents: SqlIntents
     _writer: Writer
     _readers: tuple[Reader, ...]
     _lock: Lock
@@ -100,7 +100,7 @@ class Store:
             filings=SqlFilings(writer, points),
             passkeys=SqlPasskeys(writer, points),
             callbacks=SqlCallbacks(writer, points),
-            interactions=SqlInteractions(writer, points),
+            intents=SqlIntents(writer, points),
             _writer=writer,
             _readers=tuple(readers),
             _lock=lock,

@@ -8,14 +8,14 @@ from bot.config.settings import Api
 from bot.wiring.clock import utc_now
 
 if TYPE_CHECKING:
-    from bot.api.a2h.desk import InteractionDesk
+    from bot.api.a2h.desk import IntentDesk
     from bot.api.a2h.site import A2hApi
     from bot.wiring.questions import Rooms
 
 
 def a2h(
     rooms: "Rooms", settings: Api, *, data_dir: Path, platforms: Collection[str], passkeys: bool
-) -> "tuple[A2hApi, InteractionDesk]":
+) -> "tuple[A2hApi, IntentDesk]":
     """Its routes, and what goes on by itself.
 
     Args:
@@ -25,14 +25,14 @@ def a2h(
         platforms: on which there are bots.
         passkeys: whether there are pages that want one.
     """
-    from bot.api.a2h.desk import InteractionDesk, Names
+    from bot.api.a2h.desk import IntentDesk, Names
     from bot.api.a2h.signing import FILE, Signer
     from bot.api.a2h.site import A2hApi
     from bot.api.a2h.standing import KIND
 
     signer = Signer(data_dir / FILE)
-    desk = InteractionDesk(
-        store=rooms.interactions,
+    desk = IntentDesk(
+        store=rooms.intents,
         questions=rooms.questions,
         approvals=rooms.approvals,
         schedule=rooms.schedule,

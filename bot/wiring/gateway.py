@@ -244,7 +244,7 @@ def assemble(
         callbacks=called_back,
         worker=worker,
         policy=policy,
-        interactions=store.interactions,
+        intents=store.intents,
         state=store.state,
     )
     daemon = Daemon(
@@ -258,7 +258,7 @@ def assemble(
                 store.deliveries.sweep,
                 store.approvals.sweep,
                 store.callbacks.sweep,
-                store.interactions.sweep,
+                store.intents.sweep,
             ),
             channels=by_account,
             agents=tuple(agents.values()),

@@ -13,7 +13,7 @@ from bot.config.credentials import KeyRing
 from bot.config.settings import Api, Config
 from bot.deliveries.grants import GrantRoom
 from bot.deliveries.schedule import Schedule
-from bot.ports.interactions import InteractionStore
+from bot.ports.intents import IntentStore
 from bot.ports.store import State
 from bot.questions.room import QuestionRoom
 from bot.runtime.worker import Worker
@@ -38,7 +38,7 @@ class Rooms:
     callbacks: CallbackRoom
     worker: Worker
     policy: Callable[[], Policy]
-    interactions: InteractionStore
+    intents: IntentStore
     state: State
 
     def person(self, account: str) -> str | None:

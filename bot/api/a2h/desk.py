@@ -37,13 +37,13 @@ from bot.model.approval import ApprovalState
 from bot.model.callback import Callback
 from bot.model.delivery import DeliveryState
 from bot.model.errors import AskError, CallbackError, DeliveryError, ProposalError, StoreError
-from bot.model.interaction import IntentType, Interaction
+from bot.model.intent import Intent, IntentType
 from bot.model.question import Answerer, Asking, Who
 from bot.observability.log import get_logger
 from bot.ports.approvals import Approvals
 from bot.ports.callbacks import Callbacks, GoneError, Teller
 from bot.ports.channel import Reply
-from bot.ports.interactions import InteractionStore
+from bot.ports.intents import IntentStore
 from bot.questions.room import QuestionRoom
 from forms.schema import SchemaError, read_form
 from policy.approvals import Window
@@ -93,13 +93,13 @@ class Names:
     passkeys: bool = False
 
 
-class InteractionDesk:
+class IntentDesk:
     """Takes messages and tells what became of them."""
 
     def __init__(
         self,
         *,
-        store: InteractionStore,
+        store: IntentStore,
         questions: QuestionRoom,
         approvals: Approvals,
         schedule: Schedule,
@@ -149,7 +149,7 @@ class InteractionDesk:
             self._check_callback(envelope, credential.name)
             if await self._store.count(credential.name) >= MAX_OPEN:
                 raise A2hError(429, "ERR.RATE_LIMITED", f"{MAX_OPEN} interactions of yours are open", after_s=60.0)
-            wanted = Interaction(
+            wanted = Intent(
                 id=uuid.uuid4().hex,
                 agent=credential.name,
                 message=envelope.message,
@@ -158,7 +158,7 @@ class InteractionDesk:
                 principal=person.id,
                 ttl_s=envelope.ttl_s,
                 made_at=self._clock(),
-                intent={name: value for name, value in envelope.document.items() if name != "callback"},
+                sent={name: value for name, value in envelope.document.items() if name != "callback"},
                 routes=tuple(place.destination for place in routes),
             )
             kept = await self._store.put(wanted)
@@ -253,7 +253,7 @@ class InteractionDesk:
         except CallbackError as error:
             raise A2hError(422, INVALID, str(error), reason=error.code) from None
 
-    async def _arm(self, interaction: Interaction, envelope: Envelope) -> None:
+    async def _arm(self, interaction: Intent, envelope: Envelope) -> None:
         if envelope.callback is None or not interaction.type.answered:
             return
         url, secret = envelope.callback
@@ -271,7 +271,7 @@ class InteractionDesk:
 
     # what it becomes
 
-    async def _make(self, interaction: Interaction, envelope: Envelope, routes: Sequence[Place]) -> Interaction:
+    async def _make(self, interaction: Intent, envelope: Envelope, routes: Sequence[Place]) -> Intent:
         """Put it to the person by the first way that takes it.
 
         Raises:
@@ -287,7 +287,7 @@ class InteractionDesk:
             await self._store.forget(interaction.id)
             raise
 
-    async def _put(self, interaction: Interaction, envelope: Envelope, routes: Sequence[Place]) -> Interaction:
+    async def _put(self, interaction: Intent, envelope: Envelope, routes: Sequence[Place]) -> Intent:
         refused = A2hError(503, UNAVAILABLE, "no channel leads to this person", reason="no_channel")
         for attempt in range(interaction.attempt, len(routes)):
             key = f"{KIND}:{interaction.id}:{attempt}"
@@ -304,7 +304,7 @@ class InteractionDesk:
             return aimed
         raise refused
 
-    async def _deliver(self, interaction: Interaction, envelope: Envelope, place: Place, *, key: str) -> str:
+    async def _deliver(self, interaction: Intent, envelope: Envelope, place: Place, *, key: str) -> str:
         now = self._clock()
         urgent = interaction.type is IntentType.INFORM and envelope.params.get("topic") in _URGENT
         at = now if urgent else self._loud(now)
@@ -317,7 +317,7 @@ class InteractionDesk:
             raise _withheld(delivery.code or "muted")
         return delivery.id
 
-    async def _ask(self, interaction: Interaction, envelope: Envelope, place: Place, *, key: str) -> str:
+    async def _ask(self, interaction: Intent, envelope: Envelope, place: Place, *, key: str) -> str:
         schema = to.schema_of(envelope.components)
         try:
             read_form(schema)
@@ -357,7 +357,7 @@ class InteractionDesk:
             ) from None
         return question.id
 
-    async def _propose(self, interaction: Interaction, envelope: Envelope, routes: Sequence[Place]) -> Interaction:
+    async def _propose(self, interaction: Intent, envelope: Envelope, routes: Sequence[Place]) -> Intent:
         proposal = to.proposal_of(envelope, interaction, _windows(routes[:1]), key=f"{KIND}:{interaction.id}")
         try:
             approval = await self._approvals.propose(
@@ -375,7 +375,7 @@ class InteractionDesk:
         await self._store.aim(aimed)
         return aimed
 
-    async def _tell_outcome(self, interaction: Interaction, envelope: Envelope) -> None:
+    async def _tell_outcome(self, interaction: Intent, envelope: Envelope) -> None:
         """A RESULT says what came of what was authorized (APPR-4)."""
         about = await self._store.by_message(interaction.agent, envelope.responds_to or "")
         if about is None or about.subject is None or not about.type.answered:
@@ -392,11 +392,11 @@ class InteractionDesk:
 
     # how it stands
 
-    async def look(self, interaction: Interaction) -> Standing:
+    async def look(self, interaction: Intent) -> Standing:
         """How it stands; it is told to the agent."""
         return await self._standings.look(interaction)
 
-    async def find(self, agent: str, interaction_id: str) -> Interaction:
+    async def find(self, agent: str, interaction_id: str) -> Intent:
         """One of this agent.
 
         Raises:
@@ -410,13 +410,13 @@ class InteractionDesk:
             raise A2hError(404, INVALID, "there is no such interaction of yours", reason="unknown")
         return found
 
-    async def webhook(self, interaction: Interaction) -> Callback | None:
+    async def webhook(self, interaction: Intent) -> Callback | None:
         """The callback of an interaction."""
         return await self._callbacks.of(KIND, interaction.id)
 
     # taking back
 
-    async def cancel(self, interaction: Interaction) -> Standing:
+    async def cancel(self, interaction: Intent) -> Standing:
         """Take it back while it waits for a person.
 
         Raises:
@@ -476,7 +476,7 @@ class InteractionDesk:
             except Exception as error:  # noqa: BLE001 - told, and looked at again
                 log.error("interaction_not_looked_at", error=type(error).__name__)
 
-    async def _see(self, interaction: Interaction) -> None:
+    async def _see(self, interaction: Intent) -> None:
         unmade = interaction.subject is None
         if unmade and (self._clock() - interaction.made_at).total_seconds() < _MAKING_S:
             return  # it is being made right now
@@ -488,11 +488,11 @@ class InteractionDesk:
             return
         await self._go_on(interaction if unmade else replace(interaction, attempt=interaction.attempt + 1))
 
-    async def _go_on(self, interaction: Interaction) -> None:
+    async def _go_on(self, interaction: Intent) -> None:
         """Make what a crash has left unmade, or try the next way."""
         import orjson
 
-        envelope = read_envelope(orjson.dumps(interaction.intent, default=dict))
+        envelope = read_envelope(orjson.dumps(interaction.sent, default=dict))
         person = self._policy().named(interaction.principal)
         reachable = await self._schedule.reachable(frozenset() if person is None else person.accounts)
         by_place: dict[Destination, Place] = {place.destination: place for place in reachable}

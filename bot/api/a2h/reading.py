@@ -8,7 +8,7 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 from bot.api.answering import Reading, read_object
-from bot.model.interaction import IntentType
+from bot.model.intent import IntentType
 
 VERSION: Final = "1.0"
 TTL_LEAST_S: Final = 30

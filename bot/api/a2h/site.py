@@ -16,7 +16,7 @@ from typing import Any, Final
 from aiohttp import web
 
 from bot.api.a2h import translating as to
-from bot.api.a2h.desk import TOLERANCE, WINDOW_S, InteractionDesk
+from bot.api.a2h.desk import TOLERANCE, WINDOW_S, IntentDesk
 from bot.api.a2h.reading import TTL_LONGEST_S, VERSION
 from bot.api.a2h.refusing import refused_document
 from bot.api.a2h.signing import Signer
@@ -40,7 +40,7 @@ class A2hApi:
 
     def __init__(
         self,
-        desk: InteractionDesk,
+        desk: IntentDesk,
         signer: Signer,
         *,
         policy: Callable[[], Policy],

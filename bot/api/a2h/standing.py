@@ -16,10 +16,10 @@ from bot.deliveries.schedule import Schedule
 from bot.model.approval import ApprovalState
 from bot.model.callback import Callback, CallbackState
 from bot.model.errors import ProposalError
-from bot.model.interaction import IntentType, Interaction
+from bot.model.intent import Intent, IntentType
 from bot.observability.log import get_logger
 from bot.ports.approvals import Approvals
-from bot.ports.interactions import InteractionStore
+from bot.ports.intents import IntentStore
 from bot.questions.room import QuestionRoom
 
 log = get_logger(__name__)
@@ -47,7 +47,7 @@ class Signs(Protocol):
 class Standing:
     """An interaction as it stands: its state, and when that came about."""
 
-    interaction: Interaction
+    interaction: Intent
     state: str
     at: datetime
 
@@ -58,14 +58,14 @@ class Standings:
     def __init__(
         self,
         *,
-        store: InteractionStore,
+        store: IntentStore,
         questions: QuestionRoom,
         approvals: Approvals,
         schedule: Schedule,
         signer: Signs,
         clock: Callable[[], datetime],
     ) -> None:
-        """Args: as of :class:`bot.api.a2h.desk.InteractionDesk`."""
+        """Args: as of :class:`bot.api.a2h.desk.IntentDesk`."""
         self._store = store
         self._questions = questions
         self._approvals = approvals
@@ -73,7 +73,7 @@ class Standings:
         self._signer = signer
         self._clock = clock
 
-    async def look(self, interaction: Interaction, *, use: bool = True) -> Standing:
+    async def look(self, interaction: Intent, *, use: bool = True) -> Standing:
         """How it stands.
 
         Args:
@@ -89,7 +89,7 @@ class Standings:
             return Standing(interaction=interaction, state=to.WAITING, at=at)
         return await self._keep(interaction, state, at, message)
 
-    async def _state(self, interaction: Interaction, *, use: bool) -> tuple[str, datetime, dict[str, Any] | None]:
+    async def _state(self, interaction: Intent, *, use: bool) -> tuple[str, datetime, dict[str, Any] | None]:
         """State, since when, and what is to be told for good; an empty message: nothing more comes of it."""
         if interaction.subject is None:
             return to.PENDING, interaction.made_at, None
@@ -99,9 +99,7 @@ class Standings:
             return await self._approval_state(interaction, interaction.subject, use=use)
         return await self._delivery_state(interaction, interaction.subject)
 
-    async def _question_state(
-        self, interaction: Interaction, subject: str
-    ) -> tuple[str, datetime, dict[str, Any] | None]:
+    async def _question_state(self, interaction: Intent, subject: str) -> tuple[str, datetime, dict[str, Any] | None]:
         question = await self._questions.look(subject)
         if question is None:
             return self.failed(interaction, to.FAILED, DELIVERY, self._clock())
@@ -121,7 +119,7 @@ class Standings:
         return self._unanswered(interaction, state, at)
 
     async def _approval_state(
-        self, interaction: Interaction, subject: str, *, use: bool
+        self, interaction: Intent, subject: str, *, use: bool
     ) -> tuple[str, datetime, dict[str, Any] | None]:
         approval = await self._approvals.look(subject)
         if approval is None:
@@ -161,9 +159,7 @@ class Standings:
         except ProposalError as error:
             log.info("authorization_not_taken_back", code=error.code)
 
-    async def _delivery_state(
-        self, interaction: Interaction, subject: str
-    ) -> tuple[str, datetime, dict[str, Any] | None]:
+    async def _delivery_state(self, interaction: Intent, subject: str) -> tuple[str, datetime, dict[str, Any] | None]:
         delivery = await self._schedule.look(subject)
         if delivery is None:
             return self.failed(interaction, to.FAILED, DELIVERY, self._clock())
@@ -172,16 +168,14 @@ class Standings:
             return state, at, {}
         return self._unanswered(interaction, state, at)
 
-    def _unanswered(
-        self, interaction: Interaction, state: str, at: datetime
-    ) -> tuple[str, datetime, dict[str, Any] | None]:
+    def _unanswered(self, interaction: Intent, state: str, at: datetime) -> tuple[str, datetime, dict[str, Any] | None]:
         if state == to.FAILED and interaction.attempt + 1 < len(interaction.routes):
             return to.PENDING, at, None  # another way is tried
         codes = {to.EXPIRED: EXPIRED, to.CANCELLED: CONFLICT, to.FAILED: DELIVERY}
         return self.failed(interaction, state, codes[state], at) if state in codes else (state, at, None)
 
     def failed(
-        self, interaction: Interaction, state: str, code: str, at: datetime, *, words: str = ""
+        self, interaction: Intent, state: str, code: str, at: datetime, *, words: str = ""
     ) -> tuple[str, datetime, dict[str, Any]]:
         """An end without an answer."""
         return (
@@ -198,7 +192,7 @@ class Standings:
 
     def _response(
         self,
-        interaction: Interaction,
+        interaction: Intent,
         at: datetime,
         *,
         data: Mapping[str, Any],
@@ -210,8 +204,8 @@ class Standings:
             "a2h_version": "1.0",
             "responds_to": interaction.message,
             "interaction_id": public_id(interaction),
-            "agent_id": interaction.intent.get("agent_id", interaction.agent),
-            "principal_id": interaction.intent.get("principal_id", interaction.principal),
+            "agent_id": interaction.sent.get("agent_id", interaction.agent),
+            "principal_id": interaction.sent.get("principal_id", interaction.principal),
             "status": to.ANSWERED,
             **({} if decision is None else {"decision": decision}),
             "decided_at": at.isoformat(),
@@ -219,7 +213,7 @@ class Standings:
             "evidence": dict(evidence),
         }
 
-    async def has_failed(self, interaction: Interaction) -> bool:
+    async def has_failed(self, interaction: Intent) -> bool:
         """Whether the way that was tried did not lead to the person."""
         subject = interaction.subject or ""
         if interaction.type is IntentType.COLLECT:
@@ -237,20 +231,18 @@ class Standings:
         delivery = await self._schedule.look(subject)
         return delivery is not None and to.delivery_state(delivery) == to.FAILED
 
-    async def give_up(self, interaction: Interaction) -> None:
+    async def give_up(self, interaction: Intent) -> None:
         """No way leads to the person."""
         state, at, message = self.failed(interaction, to.FAILED, DELIVERY, self._clock())
         await self._keep(interaction, state, at, message)
 
-    async def _keep(
-        self, interaction: Interaction, state: str, at: datetime, message: Mapping[str, Any] | None
-    ) -> Standing:
+    async def _keep(self, interaction: Intent, state: str, at: datetime, message: Mapping[str, Any] | None) -> Standing:
         signed = {**message, "signature": self._signer.sign(message)} if message else message
         answer = {"state": state, "at": at.isoformat(), "message": signed}
         return _stored(await self._store.answer(replace(interaction, answer=answer, closed_at=self._clock())))
 
 
-def public_id(interaction: Interaction) -> str:
+def public_id(interaction: Intent) -> str:
     """As agents see it."""
     return str(uuid.UUID(interaction.id))
 
@@ -281,7 +273,7 @@ def document_of(standing: Standing, callback: Callback | None) -> dict[str, Any]
     return document
 
 
-def _stored(interaction: Interaction) -> Standing:
+def _stored(interaction: Intent) -> Standing:
     answer = interaction.answer or {}
     return Standing(interaction=interaction, state=str(answer["state"]), at=datetime.fromisoformat(str(answer["at"])))
 

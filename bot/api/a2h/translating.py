@@ -9,7 +9,7 @@ from bot.api.a2h.reading import Envelope
 from bot.approvals.proofs import CeremonyError, encoded, read_proof
 from bot.model.approval import Action, Approval, ApprovalState, Assurance, DecidedBy, Decision, Proposal, Verdict
 from bot.model.delivery import Delivery, DeliveryState
-from bot.model.interaction import IntentType, Interaction
+from bot.model.intent import Intent, IntentType
 from bot.model.question import Question, QuestionState
 from bot.ports.store import OutboxState
 from policy.approvals import Window
@@ -98,7 +98,7 @@ def words_of(envelope: Envelope) -> str:
 # AUTHORIZE and ESCALATE
 
 
-def proposal_of(envelope: Envelope, interaction: Interaction, windows: tuple[Window, ...], *, key: str) -> Proposal:
+def proposal_of(envelope: Envelope, interaction: Intent, windows: tuple[Window, ...], *, key: str) -> Proposal:
     """What is to be approved. An ESCALATE is taken over by whoever the policy names, an AUTHORIZE by its principal."""
     asks_one = envelope.type is IntentType.AUTHORIZE
     parameters: dict[str, Any] = {"principal": interaction.principal}

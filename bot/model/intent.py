@@ -29,7 +29,7 @@ class IntentType(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class Interaction:
+class Intent:
     """An interaction as it is stored.
 
     Attributes:
@@ -44,7 +44,7 @@ class Interaction:
         ttl_s: seconds for the person to answer.
         made_at: when it was asked for.
         closed_at: when it had come to its end.
-        intent: what was asked for, as it was sent.
+        sent: what was asked for, as it was sent.
         routes: private chats with the person, in the order in which they are tried.
         answer: the signed answer or error, once it was told.
     """
@@ -60,6 +60,6 @@ class Interaction:
     ttl_s: int
     made_at: datetime
     closed_at: datetime | None = None
-    intent: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    sent: Mapping[str, Any] = field(default_factory=dict, repr=False)
     routes: tuple[Destination, ...] = ()
     answer: Mapping[str, Any] | None = field(default=None, repr=False)

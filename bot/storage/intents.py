@@ -1,4 +1,4 @@
-"""Interactions in the database (see :class:`bot.ports.interactions.InteractionStore`)."""
+"""Interactions in the database (see :class:`bot.ports.intents.IntentStore`)."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import orjson
 
-from bot.model.interaction import IntentType, Interaction
-from bot.storage import interaction_statements as sql
+from bot.model.intent import Intent, IntentType
+from bot.storage import intent_statements as sql
 from bot.storage.reader import Reader
 from bot.storage.times import from_us, to_us
 from bot.storage.writer import Transaction, Writer
@@ -17,62 +17,62 @@ _SWEEP_ROWS: Final = 500
 _Row = tuple[Any, ...]
 
 
-class SqlInteractions:
+class SqlIntents:
     """Which message of an agent has become what."""
 
     def __init__(self, writer: Writer, reader: Reader) -> None:
         self._writer = writer
         self._reader = reader
 
-    async def put(self, interaction: Interaction) -> Interaction | None:
-        """See :meth:`bot.ports.interactions.InteractionStore.put`."""
+    async def put(self, interaction: Intent) -> Intent | None:
+        """See :meth:`bot.ports.intents.IntentStore.put`."""
         return await self._writer.do(_put, interaction)
 
-    async def get(self, interaction_id: str) -> Interaction | None:
-        """See :meth:`bot.ports.interactions.InteractionStore.get`."""
+    async def get(self, interaction_id: str) -> Intent | None:
+        """See :meth:`bot.ports.intents.IntentStore.get`."""
         return self._one(self._reader.read(sql.GET, (interaction_id,)))
 
-    async def get_of(self, agent: str, interaction_id: str) -> Interaction | None:
-        """See :meth:`bot.ports.interactions.InteractionStore.get_of`."""
+    async def get_of(self, agent: str, interaction_id: str) -> Intent | None:
+        """See :meth:`bot.ports.intents.IntentStore.get_of`."""
         return self._one(self._reader.read(sql.GET_OF, (interaction_id, agent)))
 
-    async def by_message(self, agent: str, message: str) -> Interaction | None:
-        """See :meth:`bot.ports.interactions.InteractionStore.by_message`."""
+    async def by_message(self, agent: str, message: str) -> Intent | None:
+        """See :meth:`bot.ports.intents.IntentStore.by_message`."""
         return self._one(self._reader.read(sql.BY_MESSAGE, (agent, message)))
 
-    async def aim(self, interaction: Interaction) -> None:
-        """See :meth:`bot.ports.interactions.InteractionStore.aim`."""
+    async def aim(self, interaction: Intent) -> None:
+        """See :meth:`bot.ports.intents.IntentStore.aim`."""
         await self._writer.do(_run, (sql.AIM, (interaction.subject, interaction.attempt, interaction.id)))
 
-    async def answer(self, interaction: Interaction) -> Interaction:
-        """See :meth:`bot.ports.interactions.InteractionStore.answer`."""
+    async def answer(self, interaction: Intent) -> Intent:
+        """See :meth:`bot.ports.intents.IntentStore.answer`."""
         return await self._writer.do(_answer, interaction)
 
     async def forget(self, interaction_id: str) -> None:
-        """See :meth:`bot.ports.interactions.InteractionStore.forget`."""
+        """See :meth:`bot.ports.intents.IntentStore.forget`."""
         await self._writer.do(_run, (sql.FORGET, (interaction_id,)))
 
-    async def open(self) -> list[Interaction]:
-        """See :meth:`bot.ports.interactions.InteractionStore.open`."""
+    async def open(self) -> list[Intent]:
+        """See :meth:`bot.ports.intents.IntentStore.open`."""
         return [_interaction(row) for row in self._reader.read(sql.OPEN)]
 
     async def count(self, agent: str) -> int:
-        """See :meth:`bot.ports.interactions.InteractionStore.count`."""
+        """See :meth:`bot.ports.intents.IntentStore.count`."""
         return int(self._reader.read(sql.COUNT, (agent,))[0][0])
 
     async def sweep(self, *, now: datetime, contents_before: datetime) -> int:
-        """See :meth:`bot.ports.interactions.InteractionStore.sweep`."""
+        """See :meth:`bot.ports.intents.IntentStore.sweep`."""
         total = 0
         while gone := await self._writer.do(_erase, to_us(contents_before)):
             total += gone
         return total
 
-    def _one(self, rows: Sequence[_Row]) -> Interaction | None:
+    def _one(self, rows: Sequence[_Row]) -> Intent | None:
         return _interaction(rows[0]) if rows else None
 
 
-def _put(tx: Transaction, payloads: Sequence[Interaction]) -> list[Interaction | None]:
-    results: list[Interaction | None] = []
+def _put(tx: Transaction, payloads: Sequence[Intent]) -> list[Intent | None]:
+    results: list[Intent | None] = []
     for one in payloads:
         if tx.execute(sql.ADD, _new_row(one)).rowcount == 1:
             results.append(one)
@@ -82,8 +82,8 @@ def _put(tx: Transaction, payloads: Sequence[Interaction]) -> list[Interaction |
     return results
 
 
-def _answer(tx: Transaction, payloads: Sequence[Interaction]) -> list[Interaction]:
-    results: list[Interaction] = []
+def _answer(tx: Transaction, payloads: Sequence[Intent]) -> list[Intent]:
+    results: list[Intent] = []
     for one in payloads:
         closed = None if one.closed_at is None else to_us(one.closed_at)
         tx.execute(sql.ANSWER, (closed, _document(one), one.id))
@@ -102,7 +102,7 @@ def _erase(tx: Transaction, payloads: Sequence[int]) -> list[int]:
     return [tx.execute(sql.ERASE, (before, _SWEEP_ROWS)).rowcount for before in payloads]
 
 
-def _new_row(one: Interaction) -> _Row:
+def _new_row(one: Intent) -> _Row:
     values: dict[str, Any] = {
         "id": one.id,
         "agent": one.agent,
@@ -120,15 +120,15 @@ def _new_row(one: Interaction) -> _Row:
     return tuple(values[name] for name in sql.NAMES)
 
 
-def _document(one: Interaction) -> bytes:
-    written = {"intent": one.intent, "routes": [str(place) for place in one.routes], "answer": one.answer}
+def _document(one: Intent) -> bytes:
+    written = {"sent": one.sent, "routes": [str(place) for place in one.routes], "answer": one.answer}
     return orjson.dumps(written, default=dict)
 
 
-def _interaction(row: _Row) -> Interaction:
+def _interaction(row: _Row) -> Intent:
     values = dict(zip(sql.NAMES, row, strict=True))
     written: dict[str, Any] = orjson.loads(values["document"]) if values["document"] else {}
-    return Interaction(
+    return Intent(
         id=values["id"],
         agent=values["agent"],
         message=values["message"],
@@ -140,7 +140,7 @@ def _interaction(row: _Row) -> Interaction:
         ttl_s=values["ttl_s"],
         made_at=from_us(values["made_at"]),
         closed_at=None if values["closed_at"] is None else from_us(values["closed_at"]),
-        intent=written.get("intent", {}),
+        sent=written.get("sent", {}),
         routes=tuple(parse_destination(place) for place in written.get("routes", ())),
         answer=written.get("answer"),
     )

@@ -3,33 +3,33 @@
 from datetime import datetime
 from typing import Protocol
 
-from bot.model.interaction import Interaction
+from bot.model.intent import Intent
 
 
-class InteractionStore(Protocol):
+class IntentStore(Protocol):
     """Where interactions are kept; every write is durable when it returns."""
 
-    async def put(self, interaction: Interaction) -> Interaction | None:
+    async def put(self, interaction: Intent) -> Intent | None:
         """Keep one; the one of the same agent with the same message stays and is returned; None: its nonce was used."""
         ...
 
-    async def get_of(self, agent: str, interaction_id: str) -> Interaction | None:
+    async def get_of(self, agent: str, interaction_id: str) -> Intent | None:
         """One of this agent."""
         ...
 
-    async def get(self, interaction_id: str) -> Interaction | None:
+    async def get(self, interaction_id: str) -> Intent | None:
         """One of any agent."""
         ...
 
-    async def by_message(self, agent: str, message: str) -> Interaction | None:
+    async def by_message(self, agent: str, message: str) -> Intent | None:
         """By the agent's message_id."""
         ...
 
-    async def aim(self, interaction: Interaction) -> None:
+    async def aim(self, interaction: Intent) -> None:
         """Write ``subject`` and ``attempt``."""
         ...
 
-    async def answer(self, interaction: Interaction) -> Interaction:
+    async def answer(self, interaction: Intent) -> Intent:
         """Write ``answer`` and ``closed_at``, once; returns what stands: the first answer is the answer."""
         ...
 
@@ -37,7 +37,7 @@ class InteractionStore(Protocol):
         """It came to nothing; the agent may send the same message again."""
         ...
 
-    async def open(self) -> list[Interaction]:
+    async def open(self) -> list[Intent]:
         """Those that are not closed, the oldest first."""
         ...
 

@@ -18,7 +18,7 @@ def upgrade() -> None:
         postgresql_where=sa.text("chat = 'direct' AND sender IS NOT NULL"),
     )
     op.create_table(
-        "interactions",
+        "intents",
         sa.Column("id", sa.Text(), nullable=False),
         sa.Column("agent", sa.Text(), nullable=False),
         sa.Column("message", sa.Text(), nullable=False),
@@ -31,16 +31,16 @@ def upgrade() -> None:
         sa.Column("made_at", sa.BigInteger(), nullable=False),
         sa.Column("closed_at", sa.BigInteger(), nullable=True),
         sa.Column("document", sa.LargeBinary(), nullable=True),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_interactions")),
-        sa.UniqueConstraint("agent", "message", name=op.f("uq_interactions_agent_message")),
-        sa.UniqueConstraint("agent", "nonce", name=op.f("uq_interactions_agent_nonce")),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_intents")),
+        sa.UniqueConstraint("agent", "message", name=op.f("uq_intents_agent_message")),
+        sa.UniqueConstraint("agent", "nonce", name=op.f("uq_intents_agent_nonce")),
         sqlite_with_rowid=False,
     )
     op.create_index(
-        "ix_interactions_open",
-        "interactions",
+        "ix_intents_open",
+        "intents",
         ["made_at"],
         sqlite_where=sa.text("closed_at IS NULL"),
         postgresql_where=sa.text("closed_at IS NULL"),
     )
-    op.create_index("ix_interactions_closed_at", "interactions", ["closed_at"])
+    op.create_index("ix_intents_closed_at", "intents", ["closed_at"])
