@@ -6,7 +6,6 @@ an unsure condition fits a rule that asks or forbids and never one that allows.
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time, timedelta
@@ -14,8 +13,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 from zoneinfo import ZoneInfo
 
-from policy.conditions import Condition, Holds
+from policy.conditions import Condition, Holds, Names
 from policy.destination import Destination
+from policy.folding import readings
 
 if TYPE_CHECKING:
     from policy.ruleset import Policy
@@ -147,8 +147,8 @@ class Rule:
     when: tuple[Condition, ...] = ()
     requirement: Requirement = field(default_factory=Requirement)
 
-    def fits(self, call: Call) -> bool:
-        """Whether it decides about a call."""
+    def fits(self, call: Call, names: Names) -> bool:
+        """Whether it decides about a call; ``names``: of its parameters."""
         if call.system == ITSELF and (ITSELF not in self.systems or self.effect is Effect.ALLOW):
             return False
         exact = self.effect is Effect.ALLOW
@@ -158,7 +158,7 @@ class Rule:
             and _named(self.agents, call.agent, exact=exact)
         ):
             return False
-        held = {condition.holds(call.parameters) for condition in self.when}
+        held = {condition.holds(call.parameters, names) for condition in self.when}
         if Holds.NO in held:
             return False
         return Holds.UNSURE not in held or self.effect is not Effect.ALLOW
@@ -232,8 +232,9 @@ def judge_call(policy: "Policy", call: Call) -> Verdict:
         call: with its parameters as they would run.
     """
     section = policy.approvals
+    names = Names(call.parameters)
     for rule in section.rules:
-        if rule.fits(call):
+        if rule.fits(call, names):
             if rule.effect is Effect.ALLOW:
                 return Allow(rule=rule.name)
             if rule.effect is Effect.FORBID:
@@ -293,15 +294,13 @@ def escalation_due(requirement: Requirement, quiet: QuietHours | None, *, since:
 
 def _named(patterns: tuple[str, ...], name: str, *, exact: bool) -> bool:
     """Whether one of the patterns fits. What only looks the same is asked about and forbidden alike, never allowed."""
-    seen = {name} if exact else {name, _folded(name)}
-    known = patterns if exact else (*patterns, *map(_folded, patterns))
-    return not patterns or any(_pattern(pattern).fullmatch(one) for pattern in known for one in seen)
+    if not patterns or any(_pattern(pattern).fullmatch(name) for pattern in patterns):
+        return True
+    return not exact and any(_looks_like(pattern, name) for pattern in patterns)
 
 
-def _folded(name: str) -> str:
-    """A name without case, width, accents and blanks."""
-    plain = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", name).casefold())
-    return "".join(sign for sign in plain if not (sign.isspace() or unicodedata.combining(sign)))
+def _looks_like(pattern: str, name: str) -> bool:
+    return any(_pattern(one).fullmatch(other) for one, other in zip(readings(pattern), readings(name), strict=True))
 
 
 def _pattern(pattern: str) -> re.Pattern[str]:

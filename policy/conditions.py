@@ -3,17 +3,24 @@
 JMESPath answers null where a type does not fit or a field is missing, and takes null for false: ``!(amount > `100`)``
 would be true for an amount that is a text. Here such an expression is unsure as a whole, so that the rule decides what
 unsure means and never the operator that stood around it.
+
+So it is with what only looks the same: "Prod" is neither ``prod`` nor surely another place, and parameters that have a
+field ``Amount``, whatever stands in ``amount``, are read by the tool in a way that nobody here knows.
 """
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
 from policy.errors import PolicyError
+from policy.folding import readings
 
 MAX_EXPRESSION: Final = 1_000
+_FINDING: Final = frozenset({"contains", "starts_with", "ends_with"})
+_PARTED: Final = "\0"
+"""Stays as it is, whatever the form."""
 
 
 class Holds(Enum):
@@ -34,8 +41,10 @@ class Condition:
 
     expression: str
 
-    def holds(self, parameters: Mapping[str, Any]) -> Holds:
-        """What it says of the parameters of a call."""
+    def holds(self, parameters: Mapping[str, Any], names: "Names | None" = None) -> Holds:
+        """What it says of the parameters of a call; ``names``: of them, where several conditions ask."""
+        if (Names(parameters) if names is None else names).look_like(self.expression):
+            return Holds.UNSURE
         found = _search(self.expression, dict(parameters))
         if found is True:
             return Holds.YES
@@ -75,6 +84,77 @@ def _search(expression: str, parameters: dict[str, Any]) -> Any:
         return None
 
 
+# what only looks the same
+
+
+class Names:
+    """The fields of a call by what their names could be read as; made once for a call, when a condition asks first."""
+
+    def __init__(self, parameters: Mapping[str, Any]) -> None:
+        """Args: parameters: of the call."""
+        self._parameters = parameters
+
+    def look_like(self, expression: str) -> bool:
+        """Whether a field has a name that could be taken for one of which an expression speaks."""
+        fields, read = _fields(expression)
+        return any(name not in fields for reading in read for name in self._by_reading.get(reading, ()))
+
+    @functools.cached_property
+    def _by_reading(self) -> dict[tuple[int, str], set[str]]:
+        names: set[str] = set()
+        level: list[Any] = [self._parameters]
+        while level:
+            one = level.pop()
+            if isinstance(one, Mapping):
+                names.update(one)
+                level += one.values()
+            elif isinstance(one, list):
+                level += one
+        known = list(names)
+        found: dict[tuple[int, str], set[str]] = {}
+        for form, read in enumerate(_each_read(known)):
+            for name, reading in zip(known, read, strict=True):
+                found.setdefault((form, reading), set()).add(name)
+        return found
+
+
+@functools.lru_cache(maxsize=1_024)
+def _fields(expression: str) -> tuple[frozenset[str], frozenset[tuple[int, str]]]:
+    """The names of fields of which an expression speaks, and what they could be read as."""
+    names: set[str] = set()
+    level = [_parsed(expression).parsed]
+    while level:
+        node = level.pop()
+        if node["type"] == "field":
+            names.add(node["value"])
+        level += [child for child in node["children"] if isinstance(child, dict)]
+    return frozenset(names), frozenset(reading for name in names for reading in enumerate(readings(name)))
+
+
+def _each_read(texts: Sequence[str]) -> list[list[str]]:
+    """What texts could be read as, all of them in each form at once: a tool may be called with thousands."""
+    joined = _PARTED.join(text.replace(_PARTED, " ") for text in texts)
+    return [read.split(_PARTED)[: len(texts)] for read in readings(joined)]
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    """Whether texts that differ could be read as the same."""
+    if not (isinstance(one, str) and isinstance(other, str)) or one == other:
+        return False
+    return any(read == wanted for read, wanted in zip(readings(one), readings(other), strict=True))
+
+
+def _would_fit(name: str, place: Any, sought: Any) -> bool:
+    """Whether ``contains`` and its kin would find a text by what it could be read as."""
+    if isinstance(place, list):
+        if not isinstance(sought, str):
+            return False
+        return any(wanted in read for read, wanted in zip(_each_read(place), readings(sought), strict=True))
+    fits = {"contains": str.__contains__, "starts_with": str.startswith, "ends_with": str.endswith}[name]
+    pairs = zip(readings(str(place)), readings(str(sought)), strict=True)
+    return any(wanted and fits(read, wanted) for read, wanted in pairs)
+
+
 class _UnsureError(Exception):
     """What is compared does not fit together."""
 
@@ -92,6 +172,8 @@ def _interpreter() -> Any:
             nulls = [child["type"] == "literal" and child["value"] is None for child in node["children"]]
             if node["value"] in self._EQUALITY_OPS:
                 if not any(nulls) and (left is None or right is None or _kind(left) is not _kind(right)):
+                    raise _UnsureError
+                if _are_alike(left, right):
                     raise _UnsureError
             elif _kind(left) is not float or _kind(right) is not float:
                 raise _UnsureError
@@ -121,9 +203,11 @@ def _interpreter() -> Any:
 
         def visit_function_expression(self, node: Any, value: Any) -> Any:
             found = super().visit_function_expression(node, value)
-            if node["value"] == "contains" and found is False:
+            if node["value"] in _FINDING and found is False:
                 place, sought = (self.visit(child, value) for child in node["children"])
                 if isinstance(place, list) and any(_kind(one) is not _kind(sought) for one in place):
+                    raise _UnsureError
+                if _would_fit(node["value"], place, sought):
                     raise _UnsureError
             return found
 

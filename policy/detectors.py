@@ -17,6 +17,13 @@ _MONEY: Final = (
     r"(?:money|funds|amount|sum|balance|payment|deposit|invoice|Geld|Betrag|Summe|Zahlung|Rechnung|деньг|средств|сумм|сч[её]т"
     r"|dinero|importe|suma|fondos|factura|пари|сума|фактур)"
 )
+_COINS: Final = (
+    r"(?:(?:[$€£¥₽]|\b(?:USD|EUR|GBP|CHF|RUB|BGN)\b) ?[0-9]|[0-9][0-9.,'\x{a0}\x{202f}]*(?: [0-9]{3})* ?(?:[$€£¥₽]|USD|EUR|GBP|CHF|RUB|BGN"
+    r"|euros?\b|dollars?\b|pounds?\b|bucks\b|Franken\b|d[óo]lares\b|pesos\b|francos\b|руб|долл|евро|лев|лв))"
+)
+"""A sum with its currency: three parcels are none."""
+_BARE: Final = r"[0-9][0-9.,]*(?: ?(?:$|[.!?;:\n])| (?:to|back|into|onto|of|again|today|yesterday|now|already)\b| (?:на|вам|обратно|по|a|en)(?:$|[^\pL]))"
+"""A number with which a sentence ends, or that goes somewhere: what is counted would stand behind it."""
 _REGISTRY: Final = r"(?:npm|PyPI|crates\.io|RubyGems|NuGet|Maven Central|Docker Hub)"
 
 PACKAGE: Final[tuple[Detector, ...]] = (
@@ -67,7 +74,8 @@ PACKAGE: Final[tuple[Detector, ...]] = (
             *("Haftungsbeschränkung", "Vertragsklausel", "Kündigungsfrist beträgt", "verbindliches Angebot"),
         ),
         patterns=(
-            r"\b(?:the|this) (?:contract|agreement) (?:shall|will|must)\b",
+            r"\b(?:the|this) (?:contract|agreement) (?:(?:shall|must)\b|will (?:not )?(?:be (?:void|binding|terminated|extended|renewed"
+            r"|amended|cancelled|governed|concluded)|end|expire|renew|terminate|apply|remain|run|take effect|come into force)\b)",
             r"\b(?:clause|section|§) ?[0-9]+(?:\.[0-9]+)* of the (?:contract|agreement)",
         ),
     ),
@@ -185,13 +193,15 @@ PACKAGE: Final[tuple[Detector, ...]] = (
             *("ich habe überwiesen", "die Überweisung ist erfolgt", "die Zahlung wurde veranlasst"),
         ),
         patterns=(
-            rf"{_WE_HAVE} (?:transferred|wired|refunded|paid|paid out|sent) (?:you |them |him |her |it back |your |the |an? )*"
-            rf"(?:{_MONEY}|[$€£]?[0-9])",
+            rf"{_WE_HAVE} (?:transferred|wired|refunded|paid|paid out) (?:you |them |him |her |it back |your |the |an? )*"
+            rf"(?:{_MONEY}|{_COINS}|{_BARE})",
+            rf"{_WE_HAVE} sent (?:you |them |him |her |it back |your |the |an? )*(?:(?:money|funds|amount|sum|payment)\b|{_COINS})",
             rf"{_WE_HAVE} refunded (?:you|it|them)\b",
-            rf"\b(?:ich habe|wir haben) [^.!?\n]{{0,60}}(?:[0-9]|{_MONEY})[^.!?\n]{{0,40}}(?:überwiesen|ausgezahlt|erstattet|bezahlt)",
-            rf"(?:^|[^\pL])(?:я|мы) (?:перев[её]л\pL*|перевели|оплатил\pL*) (?:вам |им )?(?:{_MONEY}|[0-9])",
-            rf"\b(?:he|hemos) (?:transferido|pagado|reembolsado) (?:el |la |los |su |le )*(?:{_MONEY}|[0-9])",
-            rf"(?:^|[^\pL])(?:преведох|преведохме|платих|платихме) (?:ви |им )?(?:{_MONEY}|[0-9])",
+            rf"\b(?:ich habe|wir haben) [^.!?\n]{{0,60}}(?:{_COINS}|{_MONEY})[^.!?\n]{{0,40}}(?:überwiesen|ausgezahlt|erstattet|bezahlt)",
+            r"\b(?:ich habe|wir haben) [^.!?\n]{0,60}[0-9][0-9.,]* (?:überwiesen|ausgezahlt|erstattet)",
+            rf"(?:^|[^\pL])(?:я|мы) (?:перев[её]л\pL*|перевели|оплатил\pL*) (?:вам |им )?(?:{_MONEY}|{_COINS}|{_BARE})",
+            rf"\b(?:he|hemos) (?:transferido|pagado|reembolsado) (?:el |la |los |su |le )*(?:{_MONEY}|{_COINS}|{_BARE})",
+            rf"(?:^|[^\pL])(?:преведох|преведохме|платих|платихме) (?:ви |им )?(?:{_MONEY}|{_COINS}|{_BARE})",
         ),
     ),
     Detector(

@@ -72,7 +72,7 @@ PATTERNS: Final[Mapping[Disclosed, tuple[str, ...]]] = {
         rf"(?m:{_BEFORE}/(?:home|root|srv|var|etc|opt|usr|tmp|mnt|proc|sys|boot|run|dev|Users|Volumes|Library)/[\w.@~-])",
         rf"(?m:{_BEFORE}/(?:[\w.@-]+/)+[\w.@-]+\.(?:py|pyc|js|ts|rb|go|rs|java|php|cs|cpp|so|ya?ml|toml|ini|conf|cfg|env"
         r"|log|sock|db|sqlite3?|pem|key|service)\b)",
-        rf"(?m:{_BEFORE}~/\.?[\w-]+/[\w.-])|(?m:{_BEFORE}/etc\b)",
+        rf"(?m:{_BEFORE}~/\.?[\w-]+/[\w.-])|(?m:{_BEFORE}\$(?:HOME|PWD|OLDPWD|XDG_\w+)/[\w.-])|(?m:{_BEFORE}/etc\b)",
         r"\b[A-Za-z]:\\[\w.$%-]|\b[A-Z]:/(?:Users|Windows|Program Files|ProgramData|inetpub)\b",
         r"\\\\[\w.-]+\\[\w.$-]",
         r"\bfile:///?[\w.%/-]",
@@ -144,7 +144,7 @@ PATTERNS: Final[Mapping[Disclosed, tuple[str, ...]]] = {
         r"(?i:\bdraft (?:no\.? ?|#)?[a-z]*[0-9][\w-]*,? (?:is |was |has been |now )*(?:awaiting|pending|filed|queued|in review)\b)",
         r"(?i:\bdraft (?:is|was|has been) (?:filed|queued)\b|\bapproval (?:card|queue)\b|\bapproval (?:request|id) #[\w-])",
         r"(?i:\b[0-9]+ ?(?:/|of) ?[0-9]+ (?:unit |integration )?(?:tests?|checks?|specs?) (?:have )?(?:passed|failed)\b)",
-        r"(?i:\btests? (?:suite )?(?:passed|failed)[: ]+[0-9]+(?: ?/ ?[0-9]+)?|\b[0-9]+ passed, [0-9]+ (?:failed|skipped))",
+        r"(?i:\btests? (?:suite )?(?:passed|failed)[: ]+[0-9]+(?: ?/ ?[0-9]+)?|\b[0-9]+ (?:passed, [0-9]+ (?:failed|skipped|errors?)|failed, [0-9]+ passed)\b)",
         r"(?i:\b(?:ci|pipeline|build) #?[0-9]+ (?:is |has )?(?:green|red|passed|failed|failing))",
         r"(?i:(?:отправлен[оа]?|передан[оа]?) (?:на (?:согласование|утверждение|одобрение) оператор"
         r"|оператору на (?:согласование|утверждение|одобрение))|(?:ожидает|ждёт|ждет) (?:проверки|одобрения|утверждения) оператор)",

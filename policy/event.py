@@ -147,6 +147,7 @@ class Memory:
         first_start: when this bot account was first started here; None: now is the first time.
         original: for an edit, what became of the message.
         question: it replies to a question of ours, or stands in its thread (FORM-14).
+        corrects: for an edit, the message has answered a clarification that can still be corrected (CLAR-4).
         withdrawn: the request has been deleted or redacted since (PART-18).
         person_requests: answered requests of this sender here in the last minute.
         channel_requests: answered requests in this channel in the last minute.
@@ -156,6 +157,7 @@ class Memory:
     first_start: datetime | None
     original: Original = Original.UNSEEN
     question: bool = False
+    corrects: bool = False
     withdrawn: bool = False
     person_requests: int = 0
     channel_requests: int = 0

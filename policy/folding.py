@@ -9,6 +9,8 @@ serves all scripts:
   capital looks like another letter than its small form (Greek nu: N, v), each goes its own way.
 - *strokes*: in addition what looks like a bar is an l (I, 1, |) and what looks like a ring is an o (0).
 
+Names of tools, and values that a rule compares, keep their signs: :func:`readings` gives what one could be read as.
+
 Each character folds by itself, so a text is folded by one ``str.translate``, in linear time; tables fill as characters
 are met.
 """
@@ -53,6 +55,14 @@ def visible(text: str) -> str:
     if not _invisible().isdisjoint(text):
         text = text.translate(_visible)
     return text if unicodedata.is_normalized("NFKC", text) else unicodedata.normalize("NFKC", text)
+
+
+def readings(name: str) -> tuple[str, ...]:
+    """What a name, or a value, could be read as, in each form: without case, width, accents, blanks and disguise.
+
+    Signs stay as they are, all dashes being one; what is put together of several names (``*``) stays so.
+    """
+    return tuple(name.translate(table) for table in (_plain_name, _skeleton_name, _strokes_name))
 
 
 def has_strokes(text: str) -> bool:
@@ -104,7 +114,20 @@ def _fold_to_strokes(character: str) -> str:
 _plain = _Table(_fold_plain)
 _skeleton = _Table(_fold_to_skeleton)
 _strokes = _Table(_fold_to_strokes)
+_plain_name = _Table(lambda character: _fold_name(_plain, character))
+_skeleton_name = _Table(lambda character: _fold_name(_skeleton, character))
+_strokes_name = _Table(lambda character: _fold_name(_strokes, character))
 _visible = _Table(lambda character: "" if _is_ignorable(character) else character)
+
+
+def _fold_name(table: "_Table", character: str) -> str:
+    letters = table[ord(character)].replace(" ", "")
+    category = unicodedata.category(character)
+    if letters or character.isspace() or category in _DROPPED or _is_ignorable(character):
+        return letters
+    if category in ("Pd", "Pc"):
+        return "-" if category == "Pd" else "_"
+    return unicodedata.normalize("NFKC", character)
 
 
 def _is_ignorable(character: str) -> bool:

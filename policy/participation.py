@@ -140,7 +140,7 @@ def _decision(
     )
 
 
-_CARRIED_OUT = frozenset({Reason.CONTROL_COMMAND, Reason.ANSWER})
+_CARRIED_OUT = frozenset({Reason.CONTROL_COMMAND, Reason.ANSWER, Reason.CORRECTION})
 """What the gateway itself takes, beside the lane of the agents: it waits for no batch (PART-8)."""
 _ANSWERS = 3
 """Answers to a request: leafing through a calendar takes more taps than a person makes requests."""
@@ -165,7 +165,9 @@ def _kind(event: Event, memory: Memory, settings: ChannelPolicy, now: datetime) 
         return Reason.HISTORY  # PART-12
     if now - event.sent_at > settings.backlog:
         return Reason.BACKLOG
-    return _EDITS.get(memory.original) if event.kind is Kind.EDIT else None
+    if event.kind is not Kind.EDIT or (memory.corrects and memory.original is Original.TAKEN):
+        return None
+    return _EDITS.get(memory.original)
 
 
 def _origin(policy: Policy, event: Event, now: datetime) -> Reason | None:
@@ -230,6 +232,8 @@ def _consent(
         if memory.question:
             return True, Reason.ANSWER
         return True, Reason.TAP  # the button stands under a message of ours; who may press it is the question's matter
+    if _is_correction(event, memory):
+        return True, Reason.CORRECTION  # it was consent when it was an answer, and starts no run of its own (PART-11)
     command = event.command
     if command is not None and command.target is Target.OTHER:
         return False, Reason.ADDRESSED_TO_OTHER  # on every path, the free-text one included
@@ -259,6 +263,13 @@ def _consent(
         other = event.reply.author is Author.OTHER
         return False, Reason.REPLY_TO_OTHER if other else Reason.REPLY_AUTHOR_UNKNOWN  # never assumed (PART-1)
     return _unaddressed(event, settings, person)
+
+
+def _is_correction(event: Event, memory: Memory) -> bool:
+    """An edit of an answer, unless it is now said to somebody else (PART-2)."""
+    if event.kind is not Kind.EDIT or not memory.corrects or memory.original is not Original.TAKEN:
+        return False
+    return event.mentions_self or not event.mentions_others
 
 
 def _direct_consent(
@@ -316,7 +327,7 @@ def _hold(event: Event) -> Reason | None:
 def _over_rate(settings: ChannelPolicy, memory: Memory, reason: Reason) -> bool:
     """What the gateway carries out is counted by itself: "stop" works where others have used up the channel's rate."""
     rate = settings.rate
-    if reason is Reason.ANSWER:
+    if reason in (Reason.ANSWER, Reason.CORRECTION):
         return memory.person_controls >= rate.person * _ANSWERS
     if reason is Reason.CONTROL_COMMAND:
         return memory.person_controls >= rate.person

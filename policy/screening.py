@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import Final
 
 from policy.autonomy import Detectors, Topic
+from policy.decoding import decoded
 from policy.disclosure import Disclosed, Disclosures
 from policy.leakage import Terms
 from policy.ruleset import Policy
@@ -30,11 +31,17 @@ class Screen:
 
     def leaks(self, texts: Sequence[str], counterparty: str | None) -> bool:
         """Whether texts, read one after another, name what belongs to another counterparty (AUTO-5)."""
-        return self._terms.leaks(texts, counterparty)
+        if self._terms.leaks(texts, counterparty):
+            return True
+        become = [decoded(text) for text in texts]
+        return any(become) and self._terms.leaks(
+            [text if found is None else found for text, found in zip(texts, become, strict=True)], counterparty
+        )
 
     def disclosed(self, text: str) -> frozenset[Disclosed]:
         """What a text gives away (OUT-4)."""
-        return self._disclosures.found(text)
+        found, become = self._disclosures.found(text), decoded(text)
+        return found if become is None else found | self._disclosures.found(become)
 
     def topics(self, text: str) -> frozenset[Topic]:
         """What a text is about (AUTO-2, AUTO-3)."""

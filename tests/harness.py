@@ -4,7 +4,7 @@ Nothing is replaced but the clock (so that events from any year can be replayed)
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
@@ -17,7 +17,8 @@ from bot.channels.telegram.intake import Polling
 from bot.channels.telegram.limits import Limits
 from bot.channels.telegram.sending import CALL_S
 from bot.channels.telegram.webhook import Webhook
-from bot.config.settings import CallbackAddress
+from bot.config.commands import Command
+from bot.config.settings import CallbackAddress, Proposals
 from bot.model.output import Final, Output
 from bot.model.request import Request
 from bot.ports.decisions import Ruling
@@ -168,6 +169,8 @@ async def running(
     facts: Record | None = None,
     asking: Sequence[Asks] = (),
     callbacks: Sequence[CallbackAddress] = (),
+    proposals: Proposals | None = None,
+    commands: Mapping[str, Command] | None = None,
 ) -> AsyncIterator[Running]:
     """Run a gateway on a store in ``folder``; an earlier store there is taken up.
 
@@ -184,6 +187,8 @@ async def running(
         addresses: of the pages that want a passkey.
         asking: services that need the rooms.
         callbacks: addresses that agents may have told how something ended.
+        proposals: how much one agent may propose.
+        commands: that agents may run.
     """
     clock = Clock() if clock is None else clock
     agent = CountingAgent() if agent is None else agent
@@ -218,6 +223,8 @@ async def running(
         addresses=addresses,
         asking=asking,
         callbacks=callbacks,
+        proposals=proposals,
+        commands=commands,
     )
     await daemon.start()
     try:

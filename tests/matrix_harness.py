@@ -1,7 +1,7 @@
 """A whole gateway in this process on a Matrix homeserver: a scripted one, or a real Synapse."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,6 +11,7 @@ from typing import Any
 from bot.approvals.addresses import PageAddresses
 from bot.channels.matrix.channel import MatrixChannel
 from bot.channels.matrix.limits import Limits
+from bot.config.commands import Command
 from bot.ports.channel import Channel
 from bot.ports.decisions import Ruling
 from bot.questions.links import Links
@@ -106,6 +107,7 @@ async def running_matrix(
     further: Sequence[CountingAgent] = (),
     links: Links | None = None,
     addresses: PageAddresses | None = None,
+    commands: Mapping[str, Command] | None = None,
 ) -> AsyncIterator[RunningMatrix]:
     """Run a gateway on a store in ``folder``; an earlier store and login there are taken up.
 
@@ -117,6 +119,7 @@ async def running_matrix(
         further: agents beside the default one.
         links: of the pages of questions.
         addresses: of the pages that want a passkey.
+        commands: that agents may run.
     """
     clock = Clock() if clock is None else clock
     agent = CountingAgent() if agent is None else agent
@@ -153,6 +156,7 @@ async def running_matrix(
         clock=clock,
         links=links,
         addresses=addresses,
+        commands=commands,
     )
     await daemon.start()
     running = RunningMatrix(

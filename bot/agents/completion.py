@@ -35,6 +35,7 @@ class Completion:
         self._finish: str | None = None
         self._failure: Failure | None = None
         self._done = False
+        self._tool: tuple[str, str] | None = None
 
     @property
     def ended(self) -> bool:
@@ -49,6 +50,11 @@ class Completion:
             text = _before_sources(text)
         head = text.strip(_AROUND)
         return "" if SILENCE.startswith(head[: len(SILENCE)]) else text
+
+    @property
+    def call(self) -> tuple[str, str] | None:
+        """The name and the arguments of the first tool that the model has called, once it has ended with that."""
+        return self._tool if self._finish in ("tool_calls", "function_call") else None
 
     def add(self, data: str) -> None:
         """Take the data of one server-sent event.
@@ -100,11 +106,29 @@ class Completion:
     def _take(self, choice: dict[str, Any], message: Any) -> None:
         if isinstance(message, dict):
             self._text += _words(message.get("content")) or _words(message.get("refusal"))
+            self._take_calls(message.get("tool_calls"))
         finish = choice.get("finish_reason")
         if isinstance(finish, str) and finish:
             self._finish = finish
         if len(self._text) > MAX_TEXT:
             self._failure = Failure.TOO_LONG
+
+    def _take_calls(self, calls: Any) -> None:
+        found = _function_of(calls)
+        if found is not None:
+            name, arguments = self._tool or ("", "")
+            self._tool = (name + found[0], arguments + found[1])
+            if len(self._tool[0]) + len(self._tool[1]) > MAX_TEXT:
+                self._failure = Failure.TOO_LONG
+
+
+def _function_of(calls: Any) -> tuple[str, str] | None:
+    """The first tool in a piece of an answer: its name and its arguments, as far as they stand in the piece."""
+    for call in calls if isinstance(calls, list) else []:
+        if isinstance(call, dict) and call.get("index", 0) == 0 and isinstance(call.get("function"), dict):
+            name, arguments = call["function"].get("name"), call["function"].get("arguments")
+            return (name if isinstance(name, str) else "", arguments if isinstance(arguments, str) else "")
+    return None
 
 
 def spoken(text: str, *, whole: bool) -> str:

@@ -12,13 +12,13 @@ AgentError
 
 import asyncio
 from collections.abc import Awaitable, Mapping
-from typing import Final, TypeVar
+from contextlib import AbstractContextManager, nullcontext
+from typing import Final, Protocol, TypeVar
 
 import aiohttp
 from yarl import URL
 
 from bot.model.errors import AgentError, ConfigError
-from bot.ports.agent import Desk
 
 T = TypeVar("T")
 
@@ -33,6 +33,29 @@ class AbsentAgentError(AgentError):
     """The agent can't be reached, or hung up before it said a word."""
 
 
+class Rests(Protocol):
+    """Whose clock stands still while a person is asked (see :class:`bot.ports.agent.Desk`)."""
+
+    @property
+    def rested_s(self) -> float:
+        """Seconds for which it has stood so far."""
+        ...
+
+    def timed(self, limit: asyncio.Timeout) -> AbstractContextManager[None]:
+        """A limit that stands with it."""
+        ...
+
+
+class Restless:
+    """Nobody is asked: the clock never stands still."""
+
+    rested_s = 0.0
+
+    def timed(self, limit: asyncio.Timeout) -> AbstractContextManager[None]:
+        """The limit as it is."""
+        return nullcontext()
+
+
 class Patience:
     """How long one run may wait for its agent; the time in which others use what it said is not counted.
 
@@ -42,7 +65,7 @@ class Patience:
         desk: of the run; while a person is asked, nobody loses patience.
     """
 
-    def __init__(self, *, total_s: float, wait_s: float, desk: Desk) -> None:
+    def __init__(self, *, total_s: float, wait_s: float, desk: Rests) -> None:
         self.left_s = total_s
         self._wait_s = wait_s
         self._desk = desk

@@ -12,6 +12,7 @@ from bot.agents.completion import Completion
 from bot.agents.connection import AbsentAgentError, Answer, Connection, Patience
 from bot.agents.prompt import ReadAttachment, messages, strict_prompt
 from bot.agents.sse import EventStream
+from bot.agents.tools import TOOLS, called
 from bot.agents.wire import encode_json
 from bot.model import output as out
 from bot.model.errors import AgentError, ChannelError, ConfigError
@@ -29,6 +30,7 @@ MAX_RETRY_AFTER_S: Final = 20.0
 _IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _TEXTS: Final = frozenset({"application/json", "application/xml", "application/yaml", "application/x-yaml"})
 _OURS: Final = frozenset({"model", "messages", "stream", "n"})
+_TOOLS: Final = frozenset({"tools", "tool_choice", "functions"})
 
 
 class OpenAIAgent:
@@ -42,6 +44,7 @@ class OpenAIAgent:
         options: further fields of the request, such as ``temperature`` or ``max_tokens``.
         stream: ask for a stream; an answer in one piece is understood either way.
         images: images go to the model.
+        asks_back: the model has a tool to ask back with; not every server takes tools.
         max_image_bytes: of all images of a request.
         max_text_bytes: of all text files of a request.
         total_s: seconds of waiting for one answer, tries and pauses included.
@@ -63,6 +66,7 @@ class OpenAIAgent:
         options: Mapping[str, Any] | None = None,
         stream: bool = True,
         images: bool = False,
+        asks_back: bool = False,
         max_image_bytes: int = 5 << 20,
         max_text_bytes: int = 100 << 10,
         total_s: float = 180.0,
@@ -70,14 +74,15 @@ class OpenAIAgent:
         allow_plain_http: bool = False,
         pause: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
-        if taken := _OURS & set(options or {}):
+        if taken := (_OURS | _TOOLS if asks_back else _OURS) & set(options or {}):
             raise ConfigError(f"{', '.join(sorted(taken))}: set by the gateway; take it out of the agent's options")
         if api_key is not None and not (api_key.isascii() and api_key.isprintable() and api_key.strip()):
             raise ConfigError("the agent's api key is empty or holds characters that no key has")
         strict_prompt()  # a changed prompt is found at the start and not at the first request
         self._name = name
-        self._fields = {**(options or {}), "model": model, "stream": stream}
+        self._fields = {**(options or {}), "model": model, "stream": stream, **({"tools": TOOLS} if asks_back else {})}
         self._images = images
+        self._asks_back = asks_back
         self._max_image_bytes = max_image_bytes
         self._max_text_bytes = max_text_bytes
         self._total_s = total_s
@@ -129,7 +134,10 @@ class OpenAIAgent:
                 raise AgentError("the provider answered with a content type that is not understood")
         finally:
             answer.close()
-        yield completion.outcome()
+        if self._asks_back and completion.call is not None:
+            yield called(*completion.call, request.continuing)
+        else:
+            yield completion.outcome()
 
     async def close(self) -> None:
         """Let go of connections."""

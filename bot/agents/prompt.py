@@ -15,6 +15,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
+from bot.agents.tools import answered_document
 from bot.agents.wire import context_documents, record_documents
 from bot.model.errors import ConfigError
 from bot.model.request import Attachment, Request
@@ -128,6 +129,7 @@ def untrusted_document(request: Request, attachments: Sequence[ReadAttachment] =
         "tap": request.tap,
         "text": request.text,
         "context": context_documents(request),
+        **({} if request.continuing is None else answered_document(request.continuing)),
         "attachments": [
             {
                 "name": attachment.name,

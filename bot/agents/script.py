@@ -15,6 +15,23 @@ rules:                          # the first that fits is played
           schema: { type: object, properties: { day: { type: string, format: date } }, required: [day] }
           otherwise: [{ final: Too late. }]  # nobody has answered; without it nothing more is said
       - final: "See you on {answer.day}."
+  - when: { words: [report] }
+    say:
+      - clarify:                             # ends the run; the same rule is played on once it is answered (CLAR-7)
+          task: scope
+          slot: composition
+          question: "Which composition?"
+          candidates: [{ id: alpha, name: Alpha }, { id: beta, name: Beta }]
+      - final: "The report on {slot.composition} is under way."
+  - when: { words: [close my order] }
+    say:
+      - command:                             # the gateway runs it on behalf of the person; see docs/commands.md
+          name: close_order
+          object: o-17
+          otherwise: [{ final: "{command.text}" }]  # it was refused or not carried out; without it nothing is said
+      - final: "Closed ({command.outcome})."
+classify:                                    # what free text is while a clarification is open; otherwise unclear
+  - { words: [never mind], verdict: cancel }
 otherwise:
   - final: I can tell you our opening hours.
 """
@@ -29,9 +46,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from bot.agents.wire import CLASSES, MAX_REFERENCES, AskModel, AutoAfter, ButtonModel, CardModel, Reference, WhoModel
 from bot.approvals.proposing import check_call
+from bot.clarifications.asking import check
 from bot.model import output as out
 from bot.model.approval import Action, Assurance, Gate, Proposal
-from bot.model.errors import ConfigError, ProposalError
+from bot.model.errors import ConfigError, InteractionError, ProposalError
+from bot.model.interaction import Candidate, VerdictKind
+from bot.model.plan import Plan, read_plan
 from bot.model.question import MAX_TEXT, TTL_LEAST_S, TTL_LONGEST_S, Answerer, Asking
 from bot.model.request import Request
 from bot.texts.codes import Failure
@@ -45,6 +65,10 @@ from policy.tree import DocumentError, content, dotted, find
 LONGEST_WAIT_S: Final = 60.0
 ANSWERS: Final = re.compile(r"\{answer(?:\.(?P<name>[^{}\s]+))?\}")
 """What stands in a text for an answer, or for one field of it."""
+COMMANDS: Final = re.compile(r"\{command\.(?P<name>outcome|text)\}")
+"""What stands in a text for what came of the latest command."""
+SLOTS: Final = re.compile(r"\{slot\.(?P<name>[^{}\s]+)\}")
+"""What stands in a text for what is in a slot of the plan."""
 _TAGS: Final = ("_", "constrained", "list[")  # what pydantic calls the branches of a union, in paths
 
 
@@ -109,7 +133,37 @@ class Propose:
     outcome: Ending = Ending.EXECUTED
 
 
-Step = out.Output | Wait | Crash | Ask | Propose
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Need:
+    """A step: a slot of the plan is filled, or the run ends with a clarification (CLAR-7).
+
+    Attributes:
+        clarify: what is asked.
+        after: ids of the tasks that its task depends on.
+    """
+
+    clarify: out.Clarify
+    after: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RunCommand:
+    """A step: a command is run on behalf of the person (CMD).
+
+    Attributes:
+        name: of the command.
+        object_id: the one object; ``{slot.name}`` in it is the slot of the plan.
+        words: the agent's own.
+        otherwise: steps to play instead of those that follow, where it was not done.
+    """
+
+    name: str
+    object_id: str | None = field(default=None, repr=False)
+    words: str | None = field(default=None, repr=False)
+    otherwise: "tuple[Step, ...]" = ()
+
+
+Step = out.Output | Wait | Crash | Ask | Propose | Need | RunCommand
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -159,6 +213,15 @@ class Script:
 
     rules: tuple[Rule, ...]
     otherwise: tuple[Step, ...]
+    verdicts: tuple[tuple[tuple[re.Pattern[str], ...], VerdictKind], ...] = ()
+
+    def verdict(self, text: str) -> VerdictKind:
+        """What free text is taken for while a clarification is open."""
+        plain = folded(text)
+        for patterns, verdict in self.verdicts:
+            if any(pattern.search(plain) for pattern in patterns):
+                return verdict
+        return VerdictKind.UNCLEAR
 
     def steps(self, request: Request) -> tuple[Step, ...]:
         """What is played for a request."""
@@ -166,6 +229,23 @@ class Script:
             if any(condition.fits(request) for condition in rule.when):
                 return rule.steps
         return self.otherwise
+
+
+def plan_of(steps: Sequence[Step]) -> Plan:
+    """The plan of a rule: the tasks and slots that its steps need.
+
+    Raises:
+        InteractionError: they make no plan.
+    """
+    tasks: dict[str, dict[str, object]] = {}
+    for step in steps:
+        if isinstance(step, Need):
+            task = tasks.setdefault(step.clarify.task, {"slots": {}, "depends_on": []})
+            slots, before = task["slots"], task["depends_on"]
+            if isinstance(slots, dict) and isinstance(before, list):
+                slots[step.clarify.slot] = None
+                before += [one for one in step.after if one not in before]
+    return read_plan({"tasks": tasks})
 
 
 def folded(text: str) -> str:
@@ -223,7 +303,7 @@ class _When(_Strict):
 
     def condition(self) -> Condition:
         return Condition(
-            words=tuple(re.compile(rf"(?<!\w){re.escape(folded(one))}(?!\w)") for one in self.words or ()),
+            words=_patterns(self.words or ()),
             command=self.command,
             tap=self.tap,
             attachments=self.attachments,
@@ -393,6 +473,58 @@ class _Propose(_Strict):
         )
 
 
+class _Command(_Strict):
+    name: _Filled
+    object: str | None = None
+    text: str | None = None
+    otherwise: "Sequence[_Step]" = ()
+
+    def step(self) -> RunCommand:
+        return RunCommand(name=self.name, object_id=self.object, words=self.text, otherwise=_flat(self.otherwise))
+
+
+class _Candidate(_Strict):
+    id: str
+    name: str
+    identity: str = ""
+
+
+class _Clarify(_Strict):
+    task: str
+    slot: str
+    question: str
+    candidates: list[_Candidate] = []
+    free_text: bool = False
+    after: list[str] = []
+    ttl_s: int = 3600
+
+    def clarify(self) -> out.Clarify:
+        candidates = tuple(
+            Candidate(id=one.id, identity=one.identity, display_name=one.name) for one in self.candidates
+        )
+        return out.Clarify(
+            task=self.task,
+            slot=self.slot,
+            text=self.question,
+            candidates=candidates,
+            free_text=self.free_text,
+            ttl_s=self.ttl_s,
+        )
+
+    @model_validator(mode="after")
+    def _can_be_asked(self) -> Self:
+        try:
+            check(self.clarify())
+        except InteractionError as error:
+            raise ValueError(f"this can't be asked: {error}") from None
+        return self
+
+
+class _Verdict(_Strict):
+    words: Annotated[list[_Filled], Field(min_length=1)]
+    verdict: Annotated[VerdictKind, Field(strict=False)]
+
+
 class _Step(_Strict):
     """One of these."""
 
@@ -406,6 +538,8 @@ class _Step(_Strict):
     crash: _Filled | None = None
     ask: _Ask | None = None
     propose: _Propose | None = None
+    clarify: _Clarify | None = None
+    command: _Command | None = None
 
     @model_validator(mode="after")
     def _is_one(self) -> Self:
@@ -431,6 +565,10 @@ class _Step(_Strict):
             return self.ask.step()
         if self.propose is not None:
             return self.propose.step()
+        if self.clarify is not None:
+            return Need(clarify=self.clarify.clarify(), after=tuple(self.clarify.after))
+        if self.command is not None:
+            return self.command.step()
         if self.wait is not None:
             return Wait(seconds=self.wait)
         if self.crash is not None:
@@ -444,13 +582,16 @@ class _Rule(_Strict):
 
     @model_validator(mode="after")
     def _knows_its_answers(self) -> Self:
-        _check_answers(_flat(self.say), frozenset())
+        steps = _flat(self.say)
+        _check_answers(steps, frozenset())
+        _check_slots(steps)
         return self
 
 
 class _Script(_Strict):
     version: Literal[1]
     rules: list[_Rule] = []
+    classify: list[_Verdict] = []
     otherwise: Annotated[list[_Step], Field(min_length=1)]
 
     def script(self) -> Script:
@@ -463,7 +604,35 @@ class _Script(_Strict):
                 for rule in self.rules
             ),
             otherwise=_flat(self.otherwise),
+            verdicts=tuple((_patterns(one.words), one.verdict) for one in self.classify),
         )
+
+
+def _patterns(words: Sequence[str]) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(rf"(?<!\w){re.escape(folded(one))}(?!\w)") for one in words)
+
+
+def _check_slots(steps: tuple[Step, ...]) -> None:
+    """The steps make a plan, and a text names slots that are filled before it.
+
+    Raises:
+        ValueError: they don't.
+    """
+    known: set[str] = set()
+    for step in steps:
+        if isinstance(step, Need):
+            if step.clarify.slot in known:
+                raise ValueError("two clarifications fill slots of one name, and {slot.name} could be either")
+            known.add(step.clarify.slot)
+        elif isinstance(step, out.Final | RunCommand):
+            for found in SLOTS.finditer(step.text if isinstance(step, out.Final) else step.object_id or ""):
+                if found["name"] not in known:
+                    raise ValueError(f"no clarification before this text fills the slot of {found[0]}")
+    if known:
+        try:
+            plan_of(steps)
+        except InteractionError as error:
+            raise ValueError(f"the clarifications make no plan: {error}") from None
 
 
 def _flat(steps: Sequence[_Step]) -> tuple[Step, ...]:
@@ -484,6 +653,8 @@ def _check_answers(steps: tuple[Step, ...], known: frozenset[str]) -> None:
         elif isinstance(step, Propose):
             for branch in (step.approved, step.denied, step.returned, step.expired):
                 _check_answers(branch, known)
+        elif isinstance(step, RunCommand):
+            _check_answers(step.otherwise, known)
         elif isinstance(step, out.Final):
             for found in ANSWERS.finditer(step.text):
                 if known and found["name"] is not None and found["name"] not in known:

@@ -9,10 +9,22 @@ from typing import Final as Constant
 from typing import assert_never
 
 from bot.agents.answers import Answers
-from bot.agents.script import Ask, Crash, Ending, Propose, Script, Step, Wait, load_script
+from bot.agents.script import Ask, Crash, Ending, Need, Propose, RunCommand, Script, Step, Wait, load_script, plan_of
 from bot.model.approval import Approval, ApprovalState
-from bot.model.errors import ProposalError
-from bot.model.output import Final, Fragment, Operational, Output, Progress, SafeError, Silence
+from bot.model.command import RunState
+from bot.model.errors import CommandError, ProposalError
+from bot.model.interaction import Doubt, Verdict
+from bot.model.output import (
+    Clarify,
+    Final,
+    Fragment,
+    Operational,
+    Output,
+    Progress,
+    SafeError,
+    Silence,
+    WorkspaceChanged,
+)
 from bot.model.question import QuestionState
 from bot.model.request import Request
 from bot.ports.agent import Desk
@@ -65,7 +77,8 @@ class ScriptedAgent:
             AskError: a question can't be asked here.
         """
         answers = Answers(request.language)
-        waiting: deque[Step | _Tell] = deque(self._script.steps(request))
+        steps = self._script.steps(request)
+        waiting: deque[Step | _Tell] = deque(steps)
         while waiting:
             step = waiting.popleft()
             match step:
@@ -82,11 +95,20 @@ class ScriptedAgent:
                     await desk.outcome(step.approval, executed=step.executed, note="")
                 case Final():
                     yield replace(step, text=answers.put_into(step.text))
+                case Need(clarify=clarify):
+                    value = _in_slot(request, clarify)
+                    if value is None:
+                        yield clarify if request.continuing is not None else replace(clarify, plan=plan_of(steps))
+                        return
+                    answers.fill(clarify.slot, value, _shown(value, clarify))
+                case RunCommand():
+                    if not await _run_command(step, desk, answers):
+                        waiting = deque((*step.otherwise, Silence()))
                 case Wait(seconds=seconds):
                     await self._pause(seconds)
                 case Crash(text=text):
                     raise ScriptedCrash(text)
-                case Fragment() | Progress() | Operational() | SafeError() | Silence():
+                case Fragment() | Progress() | Operational() | SafeError() | Silence() | Clarify() | WorkspaceChanged():
                     yield step
                 case _:
                     assert_never(step)
@@ -113,8 +135,39 @@ class ScriptedAgent:
             case _:
                 return deque((*step.expired, Silence()))
 
+    async def classify(self, doubt: Doubt) -> Verdict:
+        """See :class:`bot.ports.agent.Classifier`."""
+        return Verdict(kind=self._script.verdict(doubt.text))
+
     async def close(self) -> None:
         """There is nothing to let go of."""
+
+
+async def _run_command(step: RunCommand, desk: Desk, answers: Answers) -> bool:
+    """Run a command; whether it was done. What the tool itself refuses has its code as outcome."""
+    object_id = None if step.object_id is None else answers.exact(step.object_id)
+    try:
+        ran = await desk.run_command(step.name, object_id, words=step.words)
+    except CommandError as error:
+        answers.ran(error.code, str(error))
+        return False
+    answers.ran(ran.state.value, ran.text)
+    if ran.answer is not None:
+        answers.filled_in(ran.answer)
+    return ran.state is RunState.DONE and (ran.question is None or ran.answer is not None)
+
+
+def _in_slot(request: Request, clarify: Clarify) -> str | None:
+    """What stands in the slot; None: nothing."""
+    if request.continuing is None:
+        return None
+    task = request.continuing.interaction.plan.tasks.get(clarify.task)
+    return None if task is None else task.slots.get(clarify.slot)
+
+
+def _shown(value: str, clarify: Clarify) -> str:
+    """What stands in a slot, as people read it."""
+    return next((one.display_name for one in clarify.candidates if one.id == value), value)
 
 
 def demo_script() -> Script:

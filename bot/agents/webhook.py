@@ -13,11 +13,21 @@ from typing import Final
 
 from standardwebhooks import Webhook
 
-from bot.agents.connection import Answer, Connection, Patience
+from bot.agents.connection import Answer, Connection, Patience, Restless
+from bot.agents.loopwire import doubt_document
 from bot.agents.sse import EventStream, Lines
-from bot.agents.wire import VERSION, encode_json, parse_answer, parse_json, parse_output, request_document
+from bot.agents.wire import (
+    VERSION,
+    encode_json,
+    parse_answer,
+    parse_json,
+    parse_output,
+    parse_verdict,
+    request_document,
+)
 from bot.model import output as out
 from bot.model.errors import AgentError, ChannelError, ConfigError
+from bot.model.interaction import Doubt, Verdict
 from bot.model.request import Request
 from bot.ports.agent import Desk
 
@@ -28,6 +38,7 @@ MAX_STREAM: Final = 16 << 20
 MAX_NOTES: Final = 100
 """Progress notes and operational facts in one answer."""
 
+_ENDS: Final = (out.Final, out.SafeError, out.Silence, out.Clarify, out.WorkspaceChanged)
 _LINES: Final = frozenset({"application/x-ndjson", "application/jsonl", "application/json-lines"})
 
 
@@ -74,7 +85,7 @@ class WebhookAgent:
         if not secrets:
             raise ConfigError("a webhook agent needs a secret to sign with")
         self._name = name
-        self._signers = tuple(Webhook(_key(secret)) for secret in secrets)
+        self._signers = tuple(Webhook(signing_key(secret)) for secret in secrets)
         self._files_mode = files
         self._max_files_bytes = max_files_bytes
         self._total_s = total_s
@@ -105,7 +116,7 @@ class WebhookAgent:
             try:
                 async for output in outputs:
                     yield output
-                    if isinstance(output, (out.Final, out.SafeError, out.Silence)):
+                    if isinstance(output, _ENDS):
                         return
                     notes += not isinstance(output, out.Fragment)
                     if notes > MAX_NOTES:
@@ -115,6 +126,22 @@ class WebhookAgent:
         finally:
             answer.close()
         raise AgentError("the agent's answer ended before its final output")
+
+    async def classify(self, doubt: Doubt) -> Verdict:
+        """Ask what a message is while a clarification is open; see :class:`bot.ports.agent.Classifier`.
+
+        Raises:
+            AgentError: not there, or no verdict.
+        """
+        body = encode_json(doubt_document(doubt, version=VERSION))
+        patience = Patience(total_s=self._wait_s, wait_s=self._wait_s, desk=Restless())
+        answer = await self._connection.post(body, patience, headers=self._signature(doubt.id, body))
+        try:
+            if answer.status != 200 or answer.media_type != "application/json":
+                raise AgentError("the agent gave no verdict")
+            return parse_verdict(parse_json(await answer.read_whole(limit=MAX_ANSWER)))
+        finally:
+            answer.close()
 
     async def close(self) -> None:
         """Let go of connections."""
@@ -184,7 +211,7 @@ async def _outputs(answer: Answer) -> AsyncGenerator[out.Output, None]:
         raise AgentError("the agent answered with a content type that is not understood")
 
 
-def _key(secret: str) -> bytes:
+def signing_key(secret: str) -> bytes:
     """The bytes of a written secret.
 
     Raises:

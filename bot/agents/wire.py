@@ -15,8 +15,16 @@ from typing import Annotated, Any, Final, Literal, assert_never
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from bot.agents.loopwire import (
+    ClarifyModel,
+    VerdictModel,
+    WorkspaceChangedModel,
+    continuing_document,
+    continuing_untrusted,
+)
 from bot.model import output as out
 from bot.model.errors import AgentError
+from bot.model.interaction import Verdict
 from bot.model.question import Answerer, Asking, Who
 from bot.model.request import Attachment, Request
 from bot.texts.codes import Failure
@@ -126,9 +134,8 @@ class _Silence(_Read):
     kind: Literal["silence"]
 
 
-_OUTPUT: Final[TypeAdapter[_Final | _Words | _SafeError | _Silence]] = TypeAdapter(
-    Annotated[_Final | _Words | _SafeError | _Silence, Field(discriminator="kind")]
-)
+_Known = _Final | _Words | _SafeError | _Silence | ClarifyModel | WorkspaceChangedModel
+_OUTPUT: Final[TypeAdapter[_Known]] = TypeAdapter(Annotated[_Known, Field(discriminator="kind")])
 
 
 def request_document(request: Request, contents: Sequence[bytes | str | None] = ()) -> dict[str, Any]:
@@ -139,6 +146,7 @@ def request_document(request: Request, contents: Sequence[bytes | str | None] = 
         contents: for each attachment its bytes, or why they are left out, or None where nobody asked for them.
     """
     given = [*contents, *[None] * (len(request.attachments) - len(contents))]
+    going_on = request.continuing
     return {
         "version": VERSION,
         "kind": "request",
@@ -152,7 +160,9 @@ def request_document(request: Request, contents: Sequence[bytes | str | None] = 
         "command": request.command,
         "tap": request.tap,
         "record": record_documents(request),
+        **({} if going_on is None else {"interaction": continuing_document(going_on)}),
         "untrusted": {
+            **({} if going_on is None else continuing_untrusted(going_on)),
             "text": request.text,
             "context": context_documents(request),
             "attachments": [
@@ -243,8 +253,27 @@ def parse_output(document: Any) -> out.Output:
     raise AgentError(f"the agent's output is wrong at {fault}")
 
 
-def _output(found: "_Final | _Words | _SafeError | _Silence") -> out.Output:
+def parse_verdict(document: Any) -> Verdict:
+    """What a classifier has answered (CLAR-4).
+
+    Raises:
+        AgentError: it is no verdict.
+    """
+    if isinstance(document, dict):
+        _check_version(document)
+    try:
+        return VerdictModel.model_validate(document).reading()
+    except ValidationError:
+        pass
+    raise AgentError("the agent's verdict is wrong: kind verdict, and one of the five")
+
+
+def _output(found: _Known) -> out.Output:
     match found:
+        case ClarifyModel():
+            return found.clarify()
+        case WorkspaceChangedModel():
+            return found.changed()
         case _Silence():
             return out.Silence()
         case _SafeError():

@@ -34,14 +34,12 @@ from bot.api.proposed import (
 from bot.api.site import Callers
 from bot.config.credentials import Scope
 from bot.deliveries.pacing import Rate
-from bot.model.approval import Approval, ApprovalState, Proposal, Subject
+from bot.model.approval import Approval, Proposal, Subject
 from bot.model.errors import ProposalError
 from bot.ports.approvals import Approvals
 from bot.ports.callbacks import Callbacks
 from policy.destination import Destination
 
-MAX_OPEN: Final = 100
-"""Approvals of one agent that wait for people or for the agent."""
 PROPOSALS: Final = Rate(per_s=1.0, burst=30)
 
 _UNKNOWN: Final = (404, "unknown", "there is no such approval of yours")
@@ -102,9 +100,6 @@ class ApprovalsApi:
             within_request(request, self._proposes.place_of(proposed.request, agent))
         check(self._callbacks, proposed.callback, agent=agent)
         async with self._proposing[agent]:  # so that of two with one key the second knows that it is the second
-            mine = [one.key for one in await self._mine(agent) if one.state is not ApprovalState.UNKNOWN]
-            if len(mine) >= MAX_OPEN and proposed.proposal.key not in mine:
-                raise RefusedError(429, "too_many_open", f"{MAX_OPEN} approvals of yours are open", after_s=60.0)
             before = self._clock()
             try:
                 if proposed.request is None:

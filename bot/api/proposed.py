@@ -42,10 +42,11 @@ _CONFLICTS: Final = frozenset(
         "unreconciled",
         "target",
         "forbidden",
+        "too_many_versions",
         "state",
     }
 )
-_OTHERS: Final[Mapping[str, int]] = {"unknown": 404, "no_request": 403, "no_approvals": 403}
+_OTHERS: Final[Mapping[str, int]] = {"unknown": 404, "no_request": 403, "no_approvals": 403, "too_many_open": 429}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -184,7 +185,7 @@ def refusal(code: str, text: str) -> RefusedError:
     """How an agent hears that something can't be done with an approval."""
     if code in _CONFLICTS:
         return RefusedError(409, code, text)
-    return RefusedError(_OTHERS.get(code, 422), code, text)
+    return RefusedError(_OTHERS.get(code, 422), code, text, after_s=60.0 if code == "too_many_open" else 0.0)
 
 
 def head_document(approval: Approval) -> dict[str, Any]:

@@ -8,19 +8,23 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from bot.approvals.cards import Cards
 from bot.approvals.proofs import CeremonyError, read_proof
 from bot.approvals.states import after
+from bot.config.settings import Proposals
 from bot.deliveries.dispatcher import Dispatcher
-from bot.model.approval import Approval, ApprovalState, Assurance, Decision, Proposal, Verdict
+from bot.deliveries.pacing import Bucket, Buckets, Rate
+from bot.model.approval import Approval, ApprovalState, Assurance, Decision, Proposal, Subject, Verdict
 from bot.model.output import OutFile
 from bot.ports.approvals import ApprovalStore, Role, Shown
 from policy.approvals import Allow, Ask, Call, Requirement, judge_call
 from policy.approvals import Verdict as Judgement
 from policy.entitlement import Voice, counted, still_entitled
 from policy.ruleset import Policy
+
+_REMEMBERED: Final = 2_048
 
 
 class Executor(Protocol):
@@ -43,6 +47,7 @@ class Book:
         dispatcher: Dispatcher,
         clock: Callable[[], datetime],
         holds: Callable[[str], bool] = lambda _: False,
+        limits: Proposals | None = None,
     ) -> None:
         """Make it.
 
@@ -53,13 +58,19 @@ class Book:
             dispatcher: carries them out.
             clock: gives aware times.
             holds: whether a passkey holds now, by its id.
+            limits: how much one agent may propose; None: as the configuration has it by default.
         """
+        self.limits = Proposals() if limits is None else limits
+        pace = Rate(per_s=self.limits.cards_per_min / 60.0, burst=self.limits.cards_at_once)
+        self._paces: Buckets[tuple[str, str]] = Buckets(pace)
         self.store = store
         self.policy = policy
         self.cards = cards
         self.clock = clock
         self._holds = holds
         self._dispatcher = dispatcher
+        self._judged_by: Policy | None = None
+        self._judgements: dict[tuple[str, str, bool], Judgement] = {}
         self._waiting: dict[str, set[asyncio.Future[None]]] = {}
         self.executors: list[Executor] = []
 
@@ -69,16 +80,31 @@ class Book:
         """What the policy in force says of the call as it stands.
 
         What a rule would let through is asked for all the same where the agent itself wants more: a passkey (APPR-9),
-        somebody's word about a gate that is not passed (APPR-7), or a certain person's word.
+        somebody's word about a gate that is not passed (APPR-7), or a certain person's word. Every open one is looked
+        at every second, and its parameters may be large: one policy judges one version once.
         """
-        action, policy = approval.action, self.policy()
+        policy = self.policy()
+        if policy is not self._judged_by:
+            self._judged_by, self._judgements = policy, {}
+        high = approval.proposal.assurance is Assurance.HIGH
+        more = high or bool(approval.proposal.addressee) or any(not gate.passed for gate in approval.proposal.gates)
+        key = (approval.agent, approval.version, more)
+        if key not in self._judgements:
+            if len(self._judgements) >= _REMEMBERED:
+                self._judgements.clear()
+            self._judgements[key] = self._judge(policy, approval, more=more)
+        verdict = self._judgements[key]
+        if isinstance(verdict, Ask) and approval.proposal.addressee:
+            return Ask(requirement=_addressed(verdict.requirement, approval.proposal))
+        return verdict
+
+    def _judge(self, policy: Policy, approval: Approval, *, more: bool) -> Judgement:
+        action = approval.action
         call = Call(action=action.name, system=action.system, agent=approval.agent, parameters=action.parameters)
         verdict = judge_call(policy, call)
-        proposal = approval.proposal
-        more = proposal.assurance is Assurance.HIGH or proposal.addressee
-        if isinstance(verdict, Allow) and (more or any(not gate.passed for gate in proposal.gates)):
-            verdict = Ask(requirement=replace(policy.approvals.default, rule=verdict.rule))
-        return Ask(requirement=_addressed(verdict.requirement, proposal)) if isinstance(verdict, Ask) else verdict
+        if isinstance(verdict, Allow) and more:
+            return Ask(requirement=replace(policy.approvals.default, rule=verdict.rule))
+        return verdict
 
     def requirement(self, approval: Approval) -> Requirement:
         """What it needs by the policy in force now; a call that needs nobody now has been asked for all the same."""
@@ -175,11 +201,30 @@ class Book:
         """Further parts that belong to an approval, whatever its state."""
         self._dispatcher.enqueue(await self.store.show(approval, shown, now=self.clock()))
 
-    async def open_cards(self, approval: Approval) -> Approval:
-        """Show what is proposed; as it is now where it can be shown nowhere, or somebody was faster (OUT-8)."""
+    def its_turn(self, approval: Approval) -> bool:
+        """Whether a new card may be shown: no agent covers those of others, or those of its own, with too many.
+
+        Drafts go by the place where they are to be said, too: who asks much in one does not hold up another.
+        """
+        return self._pace(approval).wait_s(_now_s()) <= 0
+
+    def _pace(self, approval: Approval) -> Bucket:
+        origin = approval.origin if approval.subject is Subject.DRAFT else None
+        return self._paces.of((approval.agent, "" if origin is None else str(origin.destination)), _now_s())
+
+    async def open_cards(self, approval: Approval, *, paced: bool = True) -> Approval:
+        """Show what is proposed; as it is now where it can be shown nowhere, or somebody was faster (OUT-8).
+
+        Args:
+            approval: undecided.
+            paced: it waits its turn; else an operator has made it, who waits for it.
+        """
+        if paced and not self.its_turn(approval):
+            return approval  # it is looked at again and again
         shown = self.cards.opened(approval)
         if not shown:
             return approval
+        self._pace(approval).take(_now_s())
         now = self.clock()
         changed = replace(
             approval, state=after(approval.state, "show"), unfolded=self.cards.whole_at(approval), reminded_at=now
@@ -222,8 +267,6 @@ class Book:
 
 def _addressed(requirement: Requirement, proposal: Proposal) -> Requirement:
     """What the policy asks for, narrowed to the one whose word the agent wants; of several voices it stays as it is."""
-    if not proposal.addressee:
-        return requirement
     one = frozenset({proposal.addressee})
     narrowed = one if requirement.who is None else one & requirement.who
     return replace(
@@ -231,6 +274,10 @@ def _addressed(requirement: Requirement, proposal: Proposal) -> Requirement:
         who=narrowed if requirement.quorum == 1 else requirement.who,
         shown=requirement.shown if requirement.shown is not None or not proposal.shown else proposal.shown,
     )
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def requester_of(approval: Approval) -> str | None:

@@ -149,9 +149,9 @@ class Claiming:
 
 
 def may_wait_for_time(book: Book, approval: Approval) -> bool:
-    """Whether the policy in force lets time approve drafts for that place (AUTO-7)."""
+    """Whether the policy in force lets time approve drafts for that place, and asks for no more than one (AUTO-7)."""
     origin = approval.origin
-    if origin is None:
+    if origin is None or book.wants_passkey(approval) or book.requirement(approval).quorum > 1:
         return False
     settings = settings_of(book.policy(), origin.destination, chat=origin.chat, person=origin.person)
     return settings.autonomy.auto_after

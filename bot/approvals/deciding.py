@@ -10,7 +10,7 @@ from typing import Final
 
 from bot.approvals.book import Book, requester_of
 from bot.approvals.timing import Timing
-from bot.model.approval import Approval, ApprovalState, DecidedBy, Decision, Subject, Verdict
+from bot.model.approval import Approval, ApprovalState, Assurance, DecidedBy, Decision, Subject, Verdict
 from bot.ports.approvals import (
     Already,
     Decided,
@@ -77,6 +77,7 @@ class Deciding:
                 at=now,
                 words=words,
                 for_whom=barred.for_whom,
+                assurance=self._wanted(approval, verdict),
                 proof=proof,
             )
             voiced = replace(approval, decisions=(*approval.decisions, decision))
@@ -90,6 +91,17 @@ class Deciding:
                 return Decided(approval=written)
         approval = await self._book.store.get(approval_id)
         return NoSuch() if approval is None else Already(approval=approval)
+
+    async def hold(self, approval_id: str, version: str) -> None:
+        """Somebody has begun to deny, return or change it: time decides nothing any more (AUTO-7)."""
+        for _ in range(_TRIES):
+            approval = await self._book.store.get(approval_id)
+            if approval is None or approval.auto_at is None or not approval.state.undecided:
+                return
+            if not is_version(approval, version):
+                return
+            if await self._book.write(approval, "note", auto_at=None) is not None:
+                return
 
     async def _barred(
         self,
@@ -144,6 +156,11 @@ class Deciding:
             approving=approving,
             now=self._book.clock(),
         )
+
+    def _wanted(self, approval: Approval, verdict: Verdict) -> Assurance:
+        """What is wanted of a decision now; denying and returning is free."""
+        high = verdict is Verdict.APPROVE and self._book.wants_passkey(approval)
+        return Assurance.HIGH if high else Assurance.NORMAL
 
     async def _was_seen(self, approval: Approval, at: Destination) -> bool:
         """APPR-2: a card of this version has gone there, and everything of it could be read there."""

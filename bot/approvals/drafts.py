@@ -14,10 +14,11 @@ import hashlib
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any, Final
 
 from bot.approvals.book import Book
+from bot.approvals.claiming import may_wait_for_time
 from bot.approvals.proposing import check_action, new_code
 from bot.approvals.room import anew
 from bot.approvals.states import after
@@ -192,29 +193,29 @@ class Drafts:
             language=draft.language,
             proposed_at=now,
             expires_at=None,  # a draft without a deadline waits for ever (AUTO-7)
-            auto_at=self._auto_at(draft, now),
         )
-        return replace(filed, rule=self._book.judged(filed).rule)
+        return self._judged(filed, draft)
 
     def _again(self, standing: Approval, draft: Draft) -> Approval:
         """The same text filed again is another version, too: nothing that was shown before decides on it (AUTO-6)."""
-        action = _action(draft, filing=len(standing.replaced) + 2)
+        action = _action(draft, filing=_filing(standing) + 1)
         filed = replace(
             standing,
             state=after(standing.state, "revise"),
             proposal=Proposal(action=action, task=_task(draft)),
             origin=draft.origin,
-            auto_at=self._auto_at(draft, self._book.clock()),
             expires_at=None,
             escalated=False,
             **anew(standing, action.version, by=""),
         )
-        return replace(filed, rule=self._book.judged(filed).rule)
+        return self._judged(filed, draft)
 
-    def _auto_at(self, draft: Draft, now: datetime) -> datetime | None:
-        """AUTO-7: only where the policy of the channel allows it."""
-        allowed = self._door.settings(place_of(draft.origin)).autonomy.auto_after
-        return now + timedelta(seconds=draft.auto_after_s) if allowed and draft.auto_after_s is not None else None
+    def _judged(self, filed: Approval, draft: Draft) -> Approval:
+        """With the rule that asks for it, and the deadline where the policy lets time approve it (AUTO-7)."""
+        auto_at = None
+        if draft.auto_after_s is not None and may_wait_for_time(self._book, filed):
+            auto_at = self._book.clock() + timedelta(seconds=draft.auto_after_s)
+        return replace(filed, rule=self._book.judged(filed).rule, auto_at=auto_at)
 
 
 def place_of(origin: Origin) -> Place:
@@ -239,6 +240,12 @@ def _action(draft: Draft, *, filing: int) -> Action:
     if filing > 1:
         parameters["filing"] = filing
     return Action(name=SAY, system=ITSELF, parameters=parameters)
+
+
+def _filing(standing: Approval) -> int:
+    """Which filing it is; what an operator has changed in it counts, too."""
+    said = standing.action.parameters.get("filing", 1)
+    return max(said if isinstance(said, int) else 1, len(standing.replaced) + 1)
 
 
 def readers_of(approval: Approval) -> Audience:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from bot.approvals.passkeys import INVITE_LASTS, Passkeys
+from bot.approvals.passkeys import INVITE_LASTS, NoLink, Passkeys
 from bot.deliveries.door import Door, Place
 from bot.model.output import Final as Answer
 from bot.ports.hearing import Heard
@@ -13,6 +13,7 @@ from policy.decision import Audience
 from policy.event import Chat, Event
 
 COMMAND: Final = "passkey"
+_WHY: Final = {NoLink.NO_PAGES: Notice.PASSKEY_NO_PAGES, NoLink.REVOKED: Notice.PASSKEY_REVOKED}
 
 
 class PasskeyHearing:
@@ -48,8 +49,8 @@ class PasskeyHearing:
             return None
         words = Words(language)
         link = await self._passkeys.link_for(event.sender)
-        if link is None:
-            return Heard(says=Answer(text=words.say(Notice.PASSKEY_NO_PAGES)), inside=True)
+        if isinstance(link, NoLink):
+            return Heard(says=Answer(text=words.say(_WHY[link])), inside=True)
         minutes = int(INVITE_LASTS.total_seconds()) // 60
         return Heard(says=Answer(text=words.say(Notice.PASSKEY_LINK, link=link, minutes=minutes)), inside=True)
 

@@ -107,7 +107,7 @@ def _by_value(value: object) -> Mapping[str, Any] | None:
             return {"type": "integer", "default": value}
         case float():
             return {"type": "number", "default": value}
-        case str() if visible(value) == value:  # what is unseen in it would get lost
+        case str() if visible(value, disguised=False) == value:  # what is unseen in it would get lost
             return {"type": "string", "default": value}
         case _:
             return None

@@ -151,6 +151,8 @@ class ApprovalHearing:
                 return barred or words.say("told.full")
             case "change":
                 barred = self._barred(approval, version, event, words, Verdict.APPROVE)
+                if barred is None:
+                    await self._room.hold(approval.id, version)
                 if barred is None and not await self._change(approval, event):
                     barred = words.say("edit.none", code=approval.code)
                 return barred or words.say("told.change")
@@ -327,6 +329,7 @@ class ApprovalHearing:
     # showing more
 
     async def _ask_for_words(self, approval: Approval, verdict: Verdict, event: Event) -> None:
+        await self._room.hold(approval.id, approval.version)
         to = Reply(destination=event.destination, message=event.message)
         shown = self._cards.words_wanted(approval, verdict, event.sender or "", place=_place(event), to=to)
         await self._show(approval, shown)

@@ -1,9 +1,10 @@
 """Passkeys of operators (APPR-9): how they come in, and how one of them approves a version.
 
 A passkey comes in by a link of one use that its person gets in their own private chat, or from whoever keeps this
-machine. Who has one uses it first, unless the machine's keeper made the link: whoever takes over a chat account adds
-none to it. An approval by passkey has a challenge of its own, of one use and a few minutes, that is made from the
-version that the page shows: what was signed for one version fits no other, and nothing sent once is taken twice.
+machine. Who has one uses it first, and who has lost theirs asks the machine's keeper, whose link asks for none: whoever
+takes over a chat account, with the device or without, adds none to it. An approval by passkey has a challenge of its
+own, of one use and a few minutes, that is made from the version that the page shows: what was signed for one version
+fits no other, and nothing sent once is taken twice.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from enum import StrEnum
+from enum import Enum, StrEnum
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -59,6 +60,13 @@ class Refusal(StrEnum):
     LATE = "too_slow"  # the challenge is not known, any more
     REFUSED = "passkey_refused"
     COPIED = "passkey_copied"
+
+
+class NoLink(Enum):
+    """Why somebody who writes to the bot gets no link."""
+
+    NO_PAGES = "no_pages"  # or they are no operator
+    REVOKED = "revoked"  # they had a passkey; the keeper of the machine lets another one in
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -172,11 +180,13 @@ class Passkeys:
         await self._store.invite(invite, token=_digest(token), expires_at=now + INVITE_LASTS, now=now)
         return address
 
-    async def link_for(self, account: str | None) -> str | None:
-        """The same for whoever has an account, and be it by theft; None: no operator, or there are no such pages."""
+    async def link_for(self, account: str | None) -> str | NoLink:
+        """The same for whoever has an account, and be it by theft."""
         person = self._policy().person(account)
         if person is None or self._party is None or self._operator(person.id) is None:
-            return None
+            return NoLink.NO_PAGES
+        if await self._store.had(person.id) and not await self._store.of(person.id):
+            return NoLink.REVOKED
         return await self.invite(person.id, vouched=False)
 
     async def invited(self, token: str) -> Invited | None:
@@ -186,7 +196,9 @@ class Passkeys:
         if invite is None or person is None or self._party is None:
             return None
         known = len(await self._store.of(person.id))
-        first = known > 0 and not invite.vouched
+        first = not invite.vouched and await self._store.had(person.id)
+        if first and not known:
+            return None
         return Invited(person=person.id, name=person.display or person.id, known=known, first=first)
 
     async def creation(self, token: str, credential: Mapping[str, Any] | None = None) -> dict[str, Any] | Refusal:

@@ -1,8 +1,9 @@
 """Words of agents and strangers as they are, for people who decide on them (APPR-2).
 
 Nothing in them is markup, nothing hides and nothing looks like a line of the gateway: signs that show nothing or turn
-the direction of what follows are written out (``⟨U+202E⟩``), and every line stands behind a bar, also where a platform
-drops the formatting.
+the direction of what follows are written out (``⟨U+202E⟩``), and so are letters of another script that pass for those
+of the word in which they stand (``p⟨U+0430⟩ypal``). Every line stands behind a bar, also where a platform drops the
+formatting.
 """
 
 import json
@@ -10,6 +11,8 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
+
+from policy.folding import skeleton
 
 BAR: Final = "│ "
 _END: Final = "⏎"
@@ -27,18 +30,27 @@ _BLANK: Final = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 """Letters and marks by their category, and nothing to see."""
 _GAP: Final = re.compile(r" {33,}")
 """Blanks that move what follows them out of sight, where a platform does not break lines."""
+_WORD: Final = re.compile(r"[^\W\d_]+")
 _DEEPEST: Final = 64
 
 
-def visible(text: str) -> str:
-    """A text with everything in it to be seen; its lines stay lines."""
+def visible(text: str, *, disguised: bool = True) -> str:
+    """A text with everything in it to be seen; its lines stay lines.
+
+    Args:
+        text: of somebody.
+        disguised: letters that pass for others are written out, too.
+    """
+    see = _all_seen if disguised else _signs_seen
+    if text.isascii() and text.isprintable() and "  " not in text:
+        return text
     shown: list[str] = []
     start = 0
     for picture in _EMOJI.finditer(text):
-        shown += map(_seen, text[start : picture.start()])
+        shown.append(see(text[start : picture.start()]))
         shown.append(picture[0])
         start = picture.end()
-    return _GAP.sub(lambda gap: f"⟨U+0020 × {len(gap[0])}⟩", "".join([*shown, *map(_seen, text[start:])]))
+    return _GAP.sub(lambda gap: f"⟨U+0020 × {len(gap[0])}⟩", "".join([*shown, see(text[start:])]))
 
 
 def line(text: str) -> str:
@@ -101,6 +113,28 @@ def _written(path: str, value: Any) -> Sequence[str]:
     return [f"{path}: {line(value)}"]
 
 
+def _all_seen(text: str) -> str:
+    return _signs_seen(text if text.isascii() else _WORD.sub(lambda word: _undisguised(word[0]), text))
+
+
+def _signs_seen(text: str) -> str:
+    return "".join(map(_seen, text))
+
+
+def _undisguised(word: str) -> str:
+    """A word with letters that pass for Latin ones written out, if it has Latin ones and no other letters."""
+    if word.isascii() or not any(sign.isascii() for sign in word):
+        return word
+    passing = {sign for sign in word if sign > "\u00ff" and not unicodedata.name(sign, "").startswith("LATIN ")}
+    if not all(skeleton(sign).isascii() for sign in passing):
+        return word  # words such as SMSка
+    return "".join(_written_out(sign) if sign in passing else sign for sign in word)
+
+
+def _written_out(sign: str) -> str:
+    return f"⟨U+{ord(sign):04X}⟩"
+
+
 def _seen(sign: str) -> str:
     if sign == "\n" or " " <= sign <= "~":
         return sign
@@ -108,5 +142,5 @@ def _seen(sign: str) -> str:
         return _NAMED[sign]
     category = unicodedata.category(sign)
     if category[0] in "CZ" or sign in _BLANK or "\ufe00" <= sign <= "\ufe0f" or "\u180b" <= sign <= "\u180f":
-        return f"⟨U+{ord(sign):04X}⟩"
-    return f"⟨U+{ord(sign):04X}⟩" if "\U000e0100" <= sign <= "\U000e01ef" else sign
+        return _written_out(sign)
+    return _written_out(sign) if "\U000e0100" <= sign <= "\U000e01ef" else sign

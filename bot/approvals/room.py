@@ -8,6 +8,7 @@ INVARIANT: a decision counts for the version that was shown and for no other (AP
 that it changes, and the store compares: of two that race one wins.
 """
 
+import asyncio
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +21,7 @@ from bot.approvals.claiming import Claiming
 from bot.approvals.deciding import Deciding, by_policy, is_version
 from bot.approvals.proposing import check_action, check_call, is_same, new_code, read_code
 from bot.approvals.timing import Timing
+from bot.config.settings import Proposals
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door
 from bot.model.approval import (
@@ -49,6 +51,8 @@ from policy.ruleset import Policy
 log = get_logger(__name__)
 
 _TRIES: Final = 5
+MOST_VERSIONS: Final = 100
+"""Of one call, by its agent; of a draft so many are remembered, and it can always be filed again."""
 
 
 class ApprovalRoom:
@@ -65,6 +69,7 @@ class ApprovalRoom:
         clock: Callable[[], datetime],
         page: Pages = lambda _approval, _version: None,
         holds: Callable[[str], bool] = lambda _: False,
+        limits: Proposals | None = None,
     ) -> None:
         """Make the room; nothing is read before a call.
 
@@ -77,9 +82,19 @@ class ApprovalRoom:
             clock: gives aware times.
             page: where a passkey approves.
             holds: whether a passkey holds now, by its id.
+            limits: how much one agent may propose; None: as the configuration has it by default.
         """
         self.cards = Cards(policy=policy, channels=channels, door=door, requirement=self.requirement, page=page)
-        self.book = Book(store=store, policy=policy, cards=self.cards, dispatcher=dispatcher, clock=clock, holds=holds)
+        self.book = Book(
+            store=store,
+            policy=policy,
+            cards=self.cards,
+            dispatcher=dispatcher,
+            clock=clock,
+            holds=holds,
+            limits=limits,
+        )
+        self._proposing: dict[str, asyncio.Lock] = {}
         self._store = store
         self._policy = policy
         self._clock = clock
@@ -87,6 +102,7 @@ class ApprovalRoom:
         self._timing = Timing(self.book)
         self._deciding = Deciding(self.book, self._timing)
         self.decide = self._deciding.decide
+        self.hold = self._deciding.hold
         self.may_approve = self._deciding.may_approve
         self.claim = self._claiming.claim
         self.outcome = self._claiming.outcome
@@ -129,9 +145,22 @@ class ApprovalRoom:
             language=language,
             approval_id=new_id or uuid.uuid4().hex,
         )
+        async with self._proposing.setdefault(agent, asyncio.Lock()):  # so that none slips past the bound
+            kept, new = await self._put(approval)
+        if not new:
+            return _the_same(kept, proposal)
+        self.book.wake(kept)
+        return await self.book.open_cards(kept) if kept.state is ApprovalState.PROPOSED else kept
+
+    async def _put(self, approval: Approval) -> tuple[Approval, bool]:
+        """Store what is proposed, judged by the policy; or what is there already under its key, and False."""
+        agent, proposal = approval.agent, approval.proposal
         known = await self._store.by_key(agent, approval.key)
         if known is not None:
-            return _the_same(known, proposal)
+            return known, False
+        most = self.book.limits.most_open
+        if await self._store.open_calls(agent) >= most:
+            raise ProposalError("too_many_open", f"{most} approvals of yours are open")
         if await self._store.unreconciled(agent, approval.version) is not None:
             raise ProposalError(
                 "unreconciled", "nobody knows yet what became of this action; it is not repeated before somebody does"
@@ -150,10 +179,7 @@ class ApprovalRoom:
             case Forbid():
                 approval = replace(by_policy(approval, Verdict.DENY, now), closed_at=now)
         kept, _, new = await self._store.put(approval, (), now=now)
-        if not new:
-            return _the_same(kept, proposal)
-        self.book.wake(kept)
-        return await self.book.open_cards(kept) if kept.state is ApprovalState.PROPOSED else kept
+        return kept, new
 
     async def revise(self, approval_id: str, action: Action, *, by: str | None, revision: int) -> Approval:
         """See :meth:`bot.ports.approvals.Approvals.revise`."""
@@ -169,6 +195,10 @@ class ApprovalRoom:
             raise ProposalError("already_decided", f"it is {approval.state.value} and can't be changed")
         if action.version == approval.version:
             return approval
+        if by is None and len(approval.replaced) >= MOST_VERSIONS:
+            raise ProposalError(
+                "too_many_versions", f"it has changed {MOST_VERSIONS} times; take it back and propose anew"
+            )
         editor = ""
         if by is not None and approval.proposal.as_is:
             raise ProposalError("as_is", "who proposed it takes no other values")
@@ -177,7 +207,7 @@ class ApprovalRoom:
             if isinstance(voice, Bar):
                 raise ProposalError("not_entitled", "somebody else has to decide about this")
             editor = voice.person
-        changed = replace(approval, proposal=replace(approval.proposal, action=action))
+        changed = replace(approval, version=action.version, proposal=replace(approval.proposal, action=action))
         verdict = self.book.judged(changed)
         if isinstance(verdict, Forbid):
             raise ProposalError("forbidden", "the policy forbids this action")
@@ -196,7 +226,7 @@ class ApprovalRoom:
         )
         if written is None:
             raise ProposalError("version", "it has changed meanwhile; look at it again")
-        return await self.book.open_cards(written)
+        return await self.book.open_cards(written, paced=by is None)
 
     # showing
 
@@ -215,6 +245,10 @@ class ApprovalRoom:
             if written is not None:
                 return written
         return None
+
+    def can_be_shown(self, approval: Approval) -> bool:
+        """See :meth:`bot.ports.approvals.Approvals.can_be_shown`."""
+        return bool(self.cards.places(approval))
 
     async def show_at(self, approval_id: str, windows: Sequence[Window]) -> Approval | None:
         """See :meth:`bot.ports.approvals.Approvals.show_at`."""
@@ -354,7 +388,7 @@ def anew(approval: Approval, version: str, *, by: str) -> dict[str, Any]:
     """What a new version does away with: nothing that was said of the old one counts (APPR-3)."""
     return {
         "version": version,
-        "replaced": (*approval.replaced, (approval.version, by)),
+        "replaced": (*approval.replaced, (approval.version, by))[-MOST_VERSIONS - 1 :],
         "heard": len(approval.decisions),
         "unfolded": frozenset(),
         "decided_at": None,

@@ -13,6 +13,7 @@ again by itself. So a draft is said at most once, whenever the gateway dies (DUR
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from datetime import timedelta
 from typing import Any, Final
 
 from bot.approvals.claiming import may_wait_for_time
@@ -33,6 +34,11 @@ log = get_logger(__name__)
 
 LOOK_EVERY_S: Final = 1.0
 """For what time decides. What is approved is said at once, and a receipt is taken when it comes."""
+HEARD_FOR_S: Final = 5.0
+"""Seconds that a platform has been heard without a break before time decides: what an operator has tapped there
+meanwhile comes first (AUTO-7)."""
+_PAUSED: Final = timedelta(seconds=60)
+"""A longer time between two looks: the machine has slept, and nothing was heard."""
 _STOPPED, _REFUSED, _DELIVERED, _UNKNOWN = "stopped at the door", "refused by the platform", "delivered", "not known"
 _OVER: Final = frozenset(OutboxState) - {OutboxState.READY, OutboxState.SENDING}
 _NOT_SAID: Final = frozenset({OutboxState.REJECTED, OutboxState.SKIPPED, OutboxState.RETRACTED})
@@ -78,6 +84,8 @@ class Saying:
         self._ending = asyncio.Lock()
         self._looking = asyncio.Lock()
         self._tasks: set[asyncio.Task[None]] = set()
+        self._heard_since: dict[str, float] = {}
+        self._looked_at = self._book.clock()
 
     def approved(self, approval: Approval) -> None:
         """See :meth:`bot.approvals.book.Executor.approved`."""
@@ -122,6 +130,7 @@ class Saying:
     async def look(self) -> None:
         """Carry on every draft for which something is due."""
         async with self._looking:
+            self._listen()
             for approval in await self._book.store.pending():
                 if approval.subject is not Subject.DRAFT:
                     continue
@@ -140,10 +149,27 @@ class Saying:
             return False
         if self._book.clock() < approval.auto_at or approval.standing:
             return False
-        if not may_wait_for_time(self._book, approval) or self._book.wants_passkey(approval):
+        if not may_wait_for_time(self._book, approval):
             return False
         cards = await self._book.store.messages(approval.id, Role.CARD)
-        return any(card.version == approval.version for card in cards)
+        places = {card.destination.account for card in cards if card.version == approval.version}
+        return bool(places) and all(map(self._is_heard, places))
+
+    def _listen(self) -> None:
+        """Note which platforms are heard."""
+        now = self._book.clock()
+        if abs(now - self._looked_at) > _PAUSED:
+            self._heard_since.clear()
+        self._looked_at = now
+        for account, channel in self._channels.items():
+            if channel.state == "ok":
+                self._heard_since.setdefault(account, _now_s())
+            else:
+                self._heard_since.pop(account, None)
+
+    def _is_heard(self, account: str) -> bool:
+        since = self._heard_since.get(account)
+        return since is not None and _now_s() - since >= HEARD_FOR_S
 
     async def _approve_by_time(self, approval: Approval) -> None:
         decision = Decision(
@@ -279,3 +305,7 @@ class Saying:
             except ProposalError:  # another process was faster
                 return
         await self._tell(_REPORTS[code], code=approval.code)
+
+
+def _now_s() -> float:
+    return asyncio.get_running_loop().time()

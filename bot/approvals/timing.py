@@ -114,7 +114,9 @@ class Timing:
             await self._lose(approval, now)
 
     async def _show(self, approval: Approval, now: datetime) -> None:
-        """Stored and not shown: this process or an earlier one was cut off, or no place could be reached."""
+        """Stored and not shown: cut off by a crash, no place could be reached, or it waits its turn."""
+        if not self._book.its_turn(approval):
+            return
         tried = self._tried.get(approval.id)
         if tried is None or now - tried >= SHOW_AGAIN:
             self._tried[approval.id] = now
@@ -137,7 +139,7 @@ class Timing:
         """Others are asked, too: they may decide from now on, and see it where the policy says."""
         book = self._book
         further = replace(approval, escalated=True)
-        there = [place for place, role in await book.store.places(approval.id, approval.version) if role == Role.CARD]
+        there = [place for place, role in await book.store.coming(approval.id, approval.version) if role == Role.CARD]
         shown = book.cards.opened(further, except_at=there)
         unfolded = approval.unfolded | book.cards.whole_at(further)
         await book.write(approval, "note", shown=shown, escalated=True, unfolded=unfolded)

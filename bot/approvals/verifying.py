@@ -1,14 +1,15 @@
-"""Stored proofs, looked at again with no network and nothing but the keys as they were enrolled (APPR-9).
+"""Stored approvals and their proofs, looked at again with no network: by the keys as they were enrolled (APPR-9).
 
-What has to be proven is said by the journal, whose chain shows what was changed in it: whoever takes a proof out of the
-store, and says that a tap had been enough, does not take it out of there. So it is with keys that nobody has enrolled.
+What was approved, by which way, and what had to be proven for it is said by the journal, whose chain shows what was
+changed in it: whoever takes a proof out of the store, and says that a tap had been enough, does not take it out of
+there. So it is with keys that nobody has enrolled, and with approvals that nobody has given.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, NamedTuple
 
 from bot.approvals.addresses import RelyingParty
 from bot.approvals.ceremony import verify_assertion
@@ -16,8 +17,14 @@ from bot.approvals.proofs import CeremonyError, Proof, encoded, read_proof, word
 from bot.model.approval import Approval, Assurance, DecidedBy, Decision, Verdict
 from bot.ports.approvals import Passkey
 
-Voice = tuple[str, str, str]
-"""Approval, version and account of a decision, by the tags of the journal."""
+
+class Voice(NamedTuple):
+    """Who approved what, and how: approval, version and account by the tags of the journal."""
+
+    approval: str
+    version: str
+    by: str
+    way: DecidedBy
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -26,13 +33,15 @@ class Testimony:
 
     Attributes:
         keys: digest of each key that was enrolled, by the tag of its passkey.
-        approved: how often a passkey has approved.
+        approved: how often somebody, time or the policy has approved.
+        high: for how many of these a passkey was wanted, by the agent or by the policy of that moment.
         tag: the opaque name under which the journal speaks of a text.
         digest: of bytes, as the journal has it.
     """
 
     keys: Mapping[str, str]
     approved: Counter[Voice]
+    high: Counter[Voice]
     tag: Callable[[str], str]
     digest: Callable[[bytes], str]
 
@@ -58,46 +67,64 @@ _ANY_TIME: Final = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 def look_at(
-    approvals: Sequence[Approval], passkeys: Sequence[Passkey], testimony: Testimony, *, alone: bool
+    approvals: Sequence[Approval], passkeys: Sequence[Passkey], testimony: Testimony, *, later: Testimony, alone: bool
 ) -> Iterator[Finding]:
-    """Look at everything that was approved by a passkey, or should have been.
+    """Look at everything that was approved by a passkey, or should have been; and at what nobody has approved.
 
     Args:
         approvals: with their decisions.
         passkeys: all that the store has, those that were revoked included.
-        testimony: of the journal.
+        testimony: of the journal before the approvals were read.
+        later: the same after it: what comes meanwhile is in neither or in both.
         alone: these approvals alone; else what the journal knows of others has to be in the store, too.
     """
     known = {passkey.id: passkey for passkey in passkeys}
-    missing = testimony.approved.copy()
+    missing = Counter({voice: count for voice, count in testimony.approved.items() if _is_proven(voice, testimony)})
+    recorded = later.approved.copy()
     for approval in approvals:
         tag = testimony.tag(approval.id)
-        said = [(_voice(approval, one, testimony), one) for one in approval.decisions if one.verdict is Verdict.APPROVE]
-        for voice, decision in said:
-            if decision.way is DecidedBy.PASSKEY or decision.proof is not None:
-                missing[voice] -= 1
-                found = faults(approval.id, decision, known)
+        for decision in approval.decisions:
+            if decision.verdict is not Verdict.APPROVE:
+                continue
+            voice = _voice(approval, decision, testimony)
+            found: list[str] = []
+            if recorded[voice] <= 0:
+                found.append("not_recorded")
+            recorded[voice] -= 1
+            missing[voice] -= 1
+            proven = decision.way is DecidedBy.PASSKEY or decision.proof is not None
+            if proven or _has_to_be(approval, decision, later.high[voice] > 0):
+                found += faults(approval.id, decision, known)
                 passkey = known.get(_credential(decision))
-                if passkey is not None and not _was_enrolled(passkey, testimony):
-                    found = (*found, "not_in_journal")
-                yield Finding(approval=approval, decision=decision, faults=found, tag=tag)
-        for voice, decision in said:
-            bare = decision.way is not DecidedBy.PASSKEY and decision.proof is None
-            wanted = approval.proposal.assurance is Assurance.HIGH and decision.way is not DecidedBy.POLICY
-            if bare and (wanted or missing[voice] > 0):
-                missing[voice] -= 1
-                yield Finding(approval=approval, decision=decision, faults=("no_proof",), tag=tag)
-        for voice in [voice for voice, count in missing.items() if voice[0] == tag and count > 0]:
+                if passkey is not None and not _was_enrolled(passkey, later):
+                    found.append("not_in_journal")
+                proven = True
+            if found or proven:
+                yield Finding(approval=approval, decision=decision, faults=tuple(found), tag=tag)
+        for voice in [voice for voice, count in missing.items() if voice.approval == tag and count > 0]:
             yield Finding(approval=approval, faults=("gone",), tag=tag)
             del missing[voice]
-    for (tag, _, _), count in missing.items():
+    for voice, count in missing.items():
         if count > 0 and not alone:
-            yield Finding(faults=("gone",), tag=tag)
+            yield Finding(faults=("gone",), tag=voice.approval)
+
+
+def _is_proven(voice: Voice, testimony: Testimony) -> bool:
+    return voice.way is DecidedBy.PASSKEY or testimony.high[voice] > 0
+
+
+def _has_to_be(approval: Approval, decision: Decision, recorded: bool) -> bool:
+    """Whether a passkey was wanted: by what stands with the decision, in the journal, or in the proposal."""
+    if decision.way is DecidedBy.POLICY:
+        return False
+    return recorded or Assurance.HIGH in (decision.assurance, approval.proposal.assurance)
 
 
 def _voice(approval: Approval, decision: Decision, testimony: Testimony) -> Voice:
-    tag = testimony.tag
-    return tag(approval.id), tag(decision.version), tag(decision.account or decision.person)
+    def tag(text: str) -> str:
+        return testimony.tag(text) if text else ""
+
+    return Voice(tag(approval.id), tag(decision.version), tag(decision.account or decision.person), decision.way)
 
 
 def _was_enrolled(passkey: Passkey, testimony: Testimony) -> bool:

@@ -197,11 +197,12 @@ def run(
 def demo(
     port: Annotated[int, typer.Option(min=0, max=65535, help="Of the demo's page; 0: any free one.")] = 8765,
     open_page: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    keep: Annotated[Path | None, typer.Option(help="Keep everything in this folder, for the next start.")] = None,
 ) -> None:
     """Show the whole gateway on this machine: a built-in chat, a scripted agent, nothing to set up."""
     from bot.cli.serving import show
 
-    show(port=port, open_page=open_page)
+    show(port=port, open_page=open_page, keep=keep)
 
 
 @app.command(

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -26,6 +27,7 @@ _FAULTS: Final[Mapping[str, str]] = {
     "other_version": "the proof is of another version",
     "other_words": "the proof is of another justification",
     "gone": "the journal knows of an approval by passkey that the store does not have any more",
+    "not_recorded": "the journal knows of no such approval: nobody has given it",
     "not_in_journal": "the journal knows no such key of this passkey",
     "unknown_passkey": "no passkey of this id was ever enrolled",
     "other_key": "its key is not the one that was enrolled",
@@ -89,12 +91,14 @@ def verify_proofs(path: Path, asked: str | None) -> int:
     """
     from bot.approvals.verifying import look_at
 
-    approvals, passkeys, testimony, cut = read(read_config(path), lambda reader: _stored(reader, asked))
+    stored = read(read_config(path), lambda reader: _stored(reader, asked))
+    cut = stored.cut
     looked_at = 0
     broken = cut is not None
     if cut is not None:
         terminal.complain(f"journal: broken at record {cut.seq}: {cut.why}")
-    for one in look_at(approvals, passkeys, testimony, alone=asked is not None):
+    found = look_at(stored.approvals, stored.passkeys, stored.testimony, later=stored.later, alone=asked is not None)
+    for one in found:
         looked_at += 1
         broken = broken or bool(one.faults)
         name = f"-  {one.tag}" if one.approval is None else f"{one.approval.code}  {one.approval.id}"
@@ -109,12 +113,24 @@ def verify_proofs(path: Path, asked: str | None) -> int:
     return NOT_IN_ORDER if broken else OK
 
 
-async def _stored(reader: Any, asked: str | None) -> "tuple[list[Approval], list[Passkey], Testimony, Break | None]":
-    """Everything that is looked at. The journal comes before the approvals, which may grow meanwhile."""
-    passkeys: list[Passkey] = await reader.passkeys.all()
-    cut: Break | None = await reader.journal.verify()
-    testimony: Testimony = await reader.evidence.testimony()
-    return await _asked(reader, asked), passkeys, testimony, cut
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Stored:
+    """Everything that is looked at; a gateway that runs may write meanwhile."""
+
+    testimony: "Testimony"
+    approvals: list[Approval]
+    passkeys: list[Passkey]
+    later: "Testimony"
+    cut: "Break | None"
+
+
+async def _stored(reader: Any, asked: str | None) -> _Stored:
+    testimony = await reader.evidence.testimony()
+    approvals = await _asked(reader, asked)
+    passkeys = await reader.passkeys.all()
+    later = await reader.evidence.testimony()
+    cut = await reader.journal.verify()
+    return _Stored(testimony=testimony, approvals=approvals, passkeys=passkeys, later=later, cut=cut)
 
 
 async def _asked(reader: Any, asked: str | None) -> list[Approval]:

@@ -45,13 +45,13 @@ def serve(path: Path, *, policy: Path | None) -> None:
     finish(lambda: run_gateway(config))
 
 
-def show(*, port: int, open_page: bool) -> None:
+def show(*, port: int, open_page: bool, keep: Path | None) -> None:
     """Run the demo until it is told to stop."""
 
     def announce(address: str) -> None:
         terminal.head("The demo is running. Open this address:")
         terminal.say(f"\n    {address}\n")
-        terminal.say("Ctrl-C ends it. Nothing of it is kept.")
+        terminal.say(f"Ctrl-C ends it. {'Nothing of it is kept.' if keep is None else f'All of it is kept in {keep}.'}")
         sys.stdout.flush()  # also where the output goes through a pipe
         if open_page:
             import webbrowser
@@ -63,7 +63,7 @@ def show(*, port: int, open_page: bool) -> None:
 
     from bot.wiring import run_demo
 
-    finish(lambda: run_demo(port=port, announce=announce))
+    finish(lambda: run_demo(port=port, announce=announce, keep=keep))
 
 
 def refuse_taken(port: int, *, instead: str) -> None:

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 from pydantic_core import PydanticCustomError
 
+from bot.config.command_sections import CommandReader
 from bot.config.credentials import FILE
 from bot.config.errors import ConfigError
 from bot.config.file import exposed
@@ -48,6 +49,7 @@ from bot.config.settings import (
     Mode,
     OpenAIAgent,
     Pages,
+    Proposals,
     RecordAddress,
     RecordFile,
     ScriptedAgent,
@@ -69,7 +71,7 @@ _KINDS: Final[dict[str, frozenset[str]]] = {
     "echo": frozenset(),
     "scripted": frozenset({"script"}),
     "webhook": _WAITING | {"url", "secret", "secret_file", "previous_secret", "headers", "files"},
-    "openai": _WAITING | {"base_url", "model", "api_key", "api_key_file", "options", "stream", "images"},
+    "openai": _WAITING | {"base_url", "model", "api_key", "api_key_file", "options", "stream", "images", "asks_back"},
 }
 _NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "echo": (),
@@ -133,6 +135,7 @@ class _Builder:
         self._check_rooms(document.chat)
         pages, api = self._pages(document.pages), self._api(document.api, list(document.agents), document.data_dir)
         record = [self._record(("record", number), written) for number, written in enumerate(document.record)]
+        commands = CommandReader(self._report, self._secret).commands(document.commands)
         default = self._default_agent(document)
         if self._secret_written_out:
             self._warn(exposed(self._path, self._path.stat().st_mode))
@@ -158,7 +161,13 @@ class _Builder:
             ),
             pages=pages,
             api=api,
+            proposals=Proposals(
+                most_open=document.proposals.most_open,
+                cards_at_once=document.proposals.cards_at_once,
+                cards_per_min=document.proposals.cards_per_min,
+            ),
             record=tuple(one for one in record if one is not None),
+            commands=commands,
             contents_retention=document.contents_retention,
             log=Log(level=LogLevel(document.log.level), format=LogFormat(document.log.format)),
             metrics=Metrics(enabled=document.metrics.enabled, listen=document.metrics.listen),
@@ -422,6 +431,7 @@ class _Builder:
             options=written.options or {},
             stream=written.stream is not False,
             images=bool(written.images),
+            asks_back=bool(written.asks_back),
             **waiting,
         )
 

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
+from bot.config.command_sections import CommandSection
 from bot.config.settings import Listen
 from bot.config.words import Address, PasswordText, SecretText, Url, UrlPath, UserId, Word
 from policy.document_shape import Duration, Identifier, Shape
@@ -85,6 +86,7 @@ class AgentSection(Shape):
     options: dict[str, Any] | None = None
     stream: bool | None = None
     images: bool | None = None
+    asks_back: bool | None = None
     timeout: Duration | None = None
     wait: Duration | None = None
     allow_plain_http: bool | None = None
@@ -149,6 +151,14 @@ class ApiSection(Shape):
     a2h: A2hSection = A2hSection()
 
 
+class ProposalsSection(Shape):
+    """``proposals``."""
+
+    most_open: Annotated[int, Field(ge=1, le=10_000)] = 100
+    cards_at_once: Annotated[int, Field(ge=1, le=1_000)] = 20
+    cards_per_min: Speed = 10.0
+
+
 class RecordSection(Shape):
     """An entry of ``record``: a file or an address."""
 
@@ -190,7 +200,9 @@ class Document(Shape):
     chat: ChatSection = ChatSection()
     pages: PagesSection = PagesSection()
     api: ApiSection = ApiSection()
+    proposals: ProposalsSection = ProposalsSection()
     record: list[RecordSection] = Field(default_factory=list)
+    commands: dict[Identifier, CommandSection] = Field(default_factory=dict)
     contents_retention: Duration = timedelta(days=30)
     log: LogSection = LogSection()
     metrics: MetricsSection = MetricsSection()

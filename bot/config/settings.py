@@ -6,6 +6,7 @@ from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
+from bot.config.commands import Command
 from bot.config.secret import Secret
 
 
@@ -156,6 +157,7 @@ class OpenAIAgent:
         options: further fields of its requests.
         stream: ask for a stream.
         images: images go to the model.
+        asks_back: the model has a tool to ask back with (docs/clarifications.md).
     """
 
     base_url: str
@@ -164,6 +166,7 @@ class OpenAIAgent:
     options: Mapping[str, object] = field(default_factory=dict)
     stream: bool = True
     images: bool = False
+    asks_back: bool = False
     total_s: float | None = None
     wait_s: float | None = None
     allow_plain_http: bool = False
@@ -298,6 +301,21 @@ class RecordAddress:
     allow_plain_http: bool = False
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Proposals:
+    """What one agent may have open, and how many cards it may put before people; others are not touched by it.
+
+    Attributes:
+        most_open: calls of one agent that are not closed: undecided, not used yet, under way, or of unknown outcome.
+        cards_at_once: new cards of one agent.
+        cards_per_min: those that may follow; the others wait their turn.
+    """
+
+    most_open: int = 100
+    cards_at_once: int = 20
+    cards_per_min: float = 10.0
+
+
 class LogLevel(StrEnum):
     """The least important kind of line that is written."""
 
@@ -344,7 +362,9 @@ class Config:
         chat: the built-in chat.
         pages: of questions.
         api: for agents.
+        proposals: how much one agent may propose.
         record: further sources of the authorised record, beside the policy.
+        commands: that agents may run, by name (CMD-1).
         contents_retention: contents of messages are erased after it; digests and decisions stay.
         log: the log.
         metrics: metrics, health and readiness.
@@ -361,7 +381,9 @@ class Config:
     chat: Chat = field(default_factory=Chat)
     pages: Pages = field(default_factory=Pages)
     api: Api = field(default_factory=Api)
+    proposals: Proposals = field(default_factory=Proposals)
     record: tuple[RecordFile | RecordAddress, ...] = ()
+    commands: Mapping[str, Command] = field(default_factory=dict)
     contents_retention: timedelta = timedelta(days=30)
     log: Log = field(default_factory=Log)
     metrics: Metrics = field(default_factory=Metrics)

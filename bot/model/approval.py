@@ -196,6 +196,7 @@ class Decision:
         words: reason, comment or justification (APPR-7).
         at: when.
         for_whom: id of the principal who delegated it (APPR-8); empty: nobody.
+        assurance: that was wanted of it, by the agent or by the policy of that moment.
         proof: of a passkey (APPR-9), JSON.
     """
 
@@ -207,6 +208,7 @@ class Decision:
     at: datetime
     words: str = field(default="", repr=False)
     for_whom: str = ""
+    assurance: Assurance = Assurance.NORMAL
     proof: bytes | None = field(default=None, repr=False)
 
 

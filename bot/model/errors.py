@@ -6,9 +6,11 @@ DiscreetError
 ├── ChannelError         a platform: refused, unreachable          (channels)
 ├── AgentError           an agent: slow, absent, wrong             (agents)
 │   ├── AskError         a question that can't be asked            (questions)
+│   ├── CommandError     a command that may not be run, or not so (commands)
 │   ├── ProposalError    an action that can't be proposed or used  (approvals)
 │   ├── DeliveryError    a delivery that can't be scheduled        (deliveries)
-│   └── CallbackError    an address that may not be called         (callbacks)
+│   ├── CallbackError    an address that may not be called         (callbacks)
+│   └── InteractionError a plan or a clarification that can't be   (clarifications)
 ├── GrantError           a grant that can't be made                (deliveries)
 └── ClearanceError       our own code: a way round the door        (model.clearance)
 
@@ -23,10 +25,12 @@ __all__ = [
     "CallbackError",
     "ChannelError",
     "ClearanceError",
+    "CommandError",
     "ConfigError",
     "DeliveryError",
     "DiscreetError",
     "GrantError",
+    "InteractionError",
     "ProposalError",
     "StoreError",
 ]
@@ -64,6 +68,18 @@ class AskError(AgentError):
         super().__init__(text)
         self.code = code
         self.problems = problems
+
+
+class CommandError(AgentError):
+    """An agent's command is refused by the tool itself, in plain English (CMD-4); nothing was run.
+
+    Attributes:
+        code: bounded, one of :data:`bot.commands.refusals.TEXTS`.
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
 
 
 class ProposalError(AgentError):
@@ -114,6 +130,24 @@ class GrantError(DiscreetError):
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)
         self.code = code
+
+
+class InteractionError(AgentError):
+    """An interaction can't be started, changed or asked about as an agent wants (CLAR); nothing has changed.
+
+    Attributes:
+        code: bounded, such as ``plan``, ``slot``, ``candidate``, ``version_conflict``, ``ended`` or ``unknown``.
+        problems: (JSON pointer, code, detail) of each.
+        plan_version: the current one, where it is the matter.
+    """
+
+    def __init__(
+        self, code: str, text: str, *, problems: tuple[tuple[str, str, str], ...] = (), plan_version: int | None = None
+    ) -> None:
+        super().__init__(text)
+        self.code = code
+        self.problems = problems
+        self.plan_version = plan_version
 
 
 class ClearanceError(DiscreetError):

@@ -3,6 +3,8 @@
 import codecs
 from dataclasses import dataclass, field
 
+from bot.model.interaction import Candidate, Workspace
+from bot.model.plan import Plan
 from bot.texts.codes import Failure
 from forms.card import Card
 
@@ -92,4 +94,44 @@ class Silence:
     """Nothing to say, which is a valid outcome."""
 
 
-Output = Final | Fragment | Progress | Operational | SafeError | Silence
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Clarify:
+    """The run ends with a clarification, and the interaction goes on (CLAR-7).
+
+    Attributes:
+        task: whose slot is empty.
+        slot: it.
+        text: the question, Markdown.
+        candidates: a closed list; empty: any text is an answer.
+        free_text: beside the candidates any text is an answer too.
+        plan: the plan at the beginning, or as the agent has changed it; None: as it stands.
+        base_plan_version: the version that the agent has seen; None: the one that its run was given.
+        workspace: what the candidates were taken from (CLAR-6).
+        ttl_s: seconds until it expires.
+    """
+
+    task: str
+    slot: str
+    text: str = field(repr=False)
+    candidates: tuple[Candidate, ...] = field(default=(), repr=False)
+    free_text: bool = False
+    plan: Plan | None = field(default=None, repr=False)
+    base_plan_version: int | None = None
+    workspace: Workspace | None = None
+    ttl_s: int = 3600
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class WorkspaceChanged:
+    """The run ends because the workspace is another than that of its continuation (CLAR-6).
+
+    Attributes:
+        workspace: as it is now.
+        existing: ids of the candidates that still exist.
+    """
+
+    workspace: Workspace
+    existing: frozenset[str]
+
+
+Output = Final | Fragment | Progress | Operational | SafeError | Silence | Clarify | WorkspaceChanged

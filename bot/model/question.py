@@ -113,6 +113,7 @@ class Question:
         answer: the one JSON document (FORM-11), once it is answered.
         answered_by: account, or None where nobody can tell.
         way: how it was answered.
+        said: the message that answered it, where one did (CLAR-5).
         closed_at: when it ended.
     """
 
@@ -141,6 +142,7 @@ class Question:
     answer: Mapping[str, object] | None = field(default=None, repr=False)
     answered_by: str | None = None
     way: Way | None = None
+    said: str | None = None
     closed_at: datetime | None = None
 
     @property

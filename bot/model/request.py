@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from bot.model.interaction import Continuing
 from policy.decision import Audience
 from policy.destination import Destination
 from policy.quick import quick
@@ -50,6 +51,7 @@ class Request:
         attachments: files, fetched through :class:`bot.ports.agent.Files`.
         context: labels, quotes, observed messages: untrusted, structured, never part of the prompt's text.
         record: what the admin vouches for and this destination's counterparty may see (AUTO-8, PROMPT-3).
+        continuing: the interaction that goes on with this run, and what has been answered (CLAR-7).
     """
 
     id: str
@@ -65,3 +67,4 @@ class Request:
     attachments: tuple[Attachment, ...] = ()
     context: tuple[ContextItem, ...] = ()
     record: tuple[Entry, ...] = ()
+    continuing: Continuing | None = None

@@ -35,6 +35,23 @@ RUN_OUTCOMES: Final = frozenset(
     }
 )
 DELIVERY_ENDS: Final = frozenset({"sent", "muted", "missed"})
+COMMAND_ENDS: Final = frozenset(
+    {
+        "done",
+        "refused",
+        "failed",
+        "unknown",
+        "unknown_command",
+        "not_allowed",
+        "no_input_expected",
+        "object_missing",
+        "unknown_object",
+        "slot_empty",
+        "busy",
+        "too_many",
+        "key_used",
+    }
+)
 AGENTS_AT_MOST: Final = 32
 
 registry: Final = CollectorRegistry()
@@ -55,6 +72,9 @@ _deliveries = Counter(
     "discreet_deliveries", "Times of scheduled deliveries by what came of them.", ("result",), registry=registry
 )
 _runs = Counter("discreet_agent_runs", "Runs of agents by how they ended.", ("agent", "outcome"), registry=registry)
+_commands = Counter(
+    "discreet_commands", "Commands that agents ran, by how that ended.", ("outcome",), registry=registry
+)
 _lanes = Gauge("discreet_lanes", "Conversations with work waiting.", ("kind",), registry=registry)
 _queue = Gauge("discreet_queue", "Items that wait.", ("queue",), registry=registry)
 _unknown = Gauge("discreet_outbox_unknown", "Sends of which nobody knows whether they arrived.", registry=registry)
@@ -105,6 +125,11 @@ def agent_run(agent: str, outcome: str) -> None:
         else:
             _agents.add(agent)
     _runs.labels(agent, _bounded(outcome, RUN_OUTCOMES)).inc()
+
+
+def command_ended(outcome: str) -> None:
+    """One command was run, or refused."""
+    _commands.labels(_bounded(outcome, COMMAND_ENDS)).inc()
 
 
 def lanes_open(kind: str, count: int) -> None:

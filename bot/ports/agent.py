@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from bot.model.approval import Approval, Proposal
+from bot.model.command import Offered, Ran
+from bot.model.interaction import Doubt, Verdict
 from bot.model.output import Output
 from bot.model.question import Asking, Conclusion
 from bot.model.request import Attachment, Request
@@ -71,6 +73,23 @@ class Desk(Protocol):
         """
         ...
 
+    def list_commands(self) -> tuple[Offered, ...]:
+        """The commands that may be run in this run; everything else is refused (CMD-1)."""
+        ...
+
+    async def run_command(self, name: str, object_id: str | None = None, *, words: str | None = None) -> Ran:
+        """Run a command on behalf of whoever made the request; if it opens a form, return with its answer.
+
+        Args:
+            name: of the command.
+            object_id: the one object (CMD-2).
+            words: the agent's own, for commands that take some.
+
+        Raises:
+            CommandError: the tool itself refuses; nothing was run (CMD-4).
+        """
+        ...
+
 
 class Agent(Protocol):
     """Whatever writes the answers."""
@@ -90,4 +109,17 @@ class Agent(Protocol):
 
     async def close(self) -> None:
         """Let go of connections."""
+        ...
+
+
+@runtime_checkable
+class Classifier(Protocol):
+    """An agent that can tell what a message is while a clarification is open (CLAR-4); not every agent can."""
+
+    async def classify(self, doubt: Doubt) -> Verdict:
+        """What the person means. Whoever calls bounds the wait, and takes any error for "an answer".
+
+        Raises:
+            AgentError: it can't tell.
+        """
         ...

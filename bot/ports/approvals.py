@@ -147,8 +147,16 @@ class Approvals(Protocol):
         """
         ...
 
+    async def hold(self, approval_id: str, version: str) -> None:
+        """Somebody who may decide has begun to: this version is not approved by time any more (AUTO-7)."""
+        ...
+
     async def unfold(self, approval_id: str, version: str, place: Destination) -> Approval | None:
         """Everything of this version was shown at a place (APPR-2); None: it has changed meanwhile."""
+        ...
+
+    def can_be_shown(self, approval: Approval) -> bool:
+        """Whether there is a place for its cards; they may wait their turn all the same."""
         ...
 
     async def show_at(self, approval_id: str, windows: Sequence[Window]) -> Approval | None:
@@ -343,6 +351,14 @@ class ApprovalStore(Protocol):
         """Where parts of a version have gone, with their roles: what was refused or withheld is not among them."""
         ...
 
+    async def coming(self, approval_id: str, version: str) -> frozenset[tuple[Destination, str]]:
+        """The same with those that are on their way."""
+        ...
+
+    async def open_calls(self, agent: str) -> int:
+        """How many calls of an agent are not closed."""
+        ...
+
     async def late(self, part_id: int) -> Approval | None:
         """The approval whose card has arrived only after it had changed or was decided."""
         ...
@@ -451,7 +467,7 @@ class PasskeyStore(Protocol):
             passkey: new.
             token: digest.
             now: aware.
-            by: id of the passkey that was used to say so; a person who has one needs it, unless the admin vouches.
+            by: id of the passkey that was used to say so; a person who has had one needs it, unless the admin vouches.
 
         Returns:
             False: the invite is used up, or another passkey is wanted first.
@@ -460,6 +476,10 @@ class PasskeyStore(Protocol):
 
     async def of(self, person: str) -> list[Passkey]:
         """Those of a person that are not revoked."""
+        ...
+
+    async def had(self, person: str) -> bool:
+        """Whether a person has or has had one, be it revoked since."""
         ...
 
     async def get(self, passkey_id: str) -> Passkey | None:

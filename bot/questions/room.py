@@ -62,6 +62,10 @@ _GONE: Final = {
 }
 
 
+Follower = Callable[[Question], Awaitable[None]]
+"""Goes on where a question has ended."""
+
+
 class QuestionRoom:
     """See :class:`bot.ports.questions.Questions`."""
 
@@ -101,6 +105,11 @@ class QuestionRoom:
         self._judges: OrderedDict[str, Judge] = OrderedDict()
         self._waiting: dict[str, set[asyncio.Future[Question]]] = {}
         self._closing: set[asyncio.Task[None]] = set()
+        self._follower: Follower | None = None
+
+    def follow(self, follower: "Follower") -> None:
+        """Somebody goes on with a question that has ended; it is asked before anybody is told of the end."""
+        self._follower = follower
 
     # asking
 
@@ -116,6 +125,7 @@ class QuestionRoom:
         event_id: int | None,
         audience: Audience,
         language: str,
+        question_id: str | None = None,
     ) -> Question:
         """Ask, or find the question that was asked with this key before.
 
@@ -129,6 +139,7 @@ class QuestionRoom:
             event_id: the inbox row of the request.
             audience: who was to read the answer of that request.
             language: of the gateway's words around it.
+            question_id: of a question that belongs to something which is stored already; None: a new one.
 
         Raises:
             AskError: it can't be asked; the text says why, for the agent.
@@ -137,7 +148,7 @@ class QuestionRoom:
         self._check_people(asking)
         now = self._clock()
         question = Question(
-            id=uuid.uuid4().hex,
+            id=question_id or uuid.uuid4().hex,
             agent=agent,
             key=key,
             destination=to.destination,
@@ -399,7 +410,7 @@ class QuestionRoom:
         match step:
             case Complete(values=values):
                 confirmed = question.state is QuestionState.CONFIRMING
-                return await self._answer(question, values, by=by, way=Way.TAP, confirmed=confirmed)
+                return await self._answer(question, values, by=by, way=Way.TAP, confirmed=confirmed, said=message)
             case Changed(kept=kept, view=view):
                 if (kept, view) == (question.kept, question.view):
                     return Kept()  # a tap on something that does nothing
@@ -452,15 +463,43 @@ class QuestionRoom:
         return await self._end(question.id, "cancel", by=by)
 
     async def answer(
-        self, question: Question, values: Mapping[str, object], *, by: str | None, way: Way, confirmed: bool = False
+        self,
+        question: Question,
+        values: Mapping[str, object],
+        *,
+        by: str | None,
+        way: Way,
+        confirmed: bool = False,
+        said: str | None = None,
     ) -> Outcome:
-        """Answer a question that a channel has found, as a person whom it has authenticated."""
+        """Answer a question that a channel has found, as a person whom it has authenticated; ``said``: the message."""
         if not may_answer(self._policy(), question, by):
             return NotYours()
-        return await self._answer(question, values, by=by, way=way, confirmed=confirmed)
+        return await self._answer(question, values, by=by, way=way, confirmed=confirmed, said=said)
+
+    async def settle(
+        self, question: Question, values: Mapping[str, object], *, by: str | None, way: Way, said: str | None
+    ) -> bool:
+        """End a question with an answer that its own room has judged (CLAR: free text beside candidates).
+
+        Returns:
+            Whether it still took one, from this person.
+        """
+        if not question.state.pending or not may_answer(self._policy(), question, by):
+            return False
+        state = after(question.state, "answer")
+        ended = replace(question, state=state, answer=dict(values), kept={}, view="", answered_by=by, way=way)
+        return await self._write_end(replace(ended, said=said, closed_at=self._clock()))
 
     async def _answer(
-        self, question: Question, values: Mapping[str, object], *, by: str | None, way: Way, confirmed: bool
+        self,
+        question: Question,
+        values: Mapping[str, object],
+        *,
+        by: str | None,
+        way: Way,
+        confirmed: bool,
+        said: str | None = None,
     ) -> Outcome:
         """Judge, and let one submission win."""
         for _ in range(3):  # another change that came between is looked at
@@ -492,6 +531,7 @@ class QuestionRoom:
                     view="",
                     answered_by=by,
                     way=way,
+                    said=said,
                     closed_at=self._clock(),
                 )
                 if await self._write_end(answered):
@@ -522,6 +562,8 @@ class QuestionRoom:
         if done is None:
             return False
         self._dispatcher.enqueue(done)
+        if self._follower is not None:
+            await self._follower(question)
         for future in self._waiting.get(question.id, ()):
             if not future.done():
                 future.set_result(question)

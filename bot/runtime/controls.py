@@ -6,6 +6,7 @@ None of it needs a model call, and none of it is queued behind an agent.
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 
+from bot.clarifications.hearing import ClarificationHearing
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door, Place
 from bot.model.inbound import Material
@@ -46,6 +47,7 @@ class Controls:
         go_on: Continue,
         done: Callable[[Work, str], None],
         clock: Callable[[], datetime],
+        clarifying: ClarificationHearing | None = None,
     ) -> None:
         """Make it.
 
@@ -62,7 +64,9 @@ class Controls:
             go_on: what a tap of an agent's own button does.
             done: is told what came of it.
             clock: gives aware times.
+            clarifying: hears corrections of answers; None: nothing is clarified.
         """
+        self._clarifying = clarifying
         self._channels = channels
         self._inbox = inbox
         self._outbox = outbox
@@ -91,6 +95,8 @@ class Controls:
             await self._finish(work, [] if following is None else [following])
         elif work.decision.reason is Reason.ANSWER:
             await self._answer(work, material, to, words.language)
+        elif work.decision.reason is Reason.CORRECTION:
+            await self._correct(work, material, to, words.language)
         elif event.command is not None and event.command.name in STOPPING:
             stopped = await self._stop(work.place, event.sender)
             await self._say(work, to, words.say(Notice.STOPPED if stopped else Notice.NOTHING_TO_STOP))
@@ -116,6 +122,13 @@ class Controls:
                 await hearer.told(event, [one.id for one in sent])
                 return
         await self._finish(work, ())
+
+    async def _correct(self, work: Work, material: Material, to: Reply, language: str) -> None:
+        """An answer to a clarification reads otherwise now (CLAR-4)."""
+        heard = Heard()
+        if self._clarifying is not None:
+            heard = await self._clarifying.edited(work.reading.event, material.text, language=language)
+        await self._finish(work, self._spoken(heard, to))
 
     def _spoken(self, heard: Heard, to: Reply) -> Sequence[Part]:
         channel = self._channels[to.destination.account]

@@ -9,6 +9,7 @@ from typing import Any, Final, Protocol
 from bot.approvals.passkeys import Passkeys
 from bot.approvals.room import ApprovalRoom
 from bot.approvals.saying import Saying
+from bot.clarifications.room import ClarificationRoom
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.grants import GrantRoom
 from bot.deliveries.schedule import Schedule
@@ -66,6 +67,7 @@ class Crew:
     saying: Saying
     grants: GrantRoom
     schedule: Schedule
+    clarifications: ClarificationRoom
     dispatcher: Dispatcher
     reports: Reports
     health: Health

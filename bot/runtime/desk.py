@@ -4,13 +4,19 @@ import asyncio
 import hashlib
 from collections import Counter
 from contextlib import AbstractContextManager
+from dataclasses import replace
 
 from bot.approvals.room import ApprovalRoom
+from bot.clarifications.room import Origin
+from bot.commands.refusals import refusal
+from bot.commands.room import CommandRoom
+from bot.model.command import Call, Offered, Ran
 from bot.model.errors import AskError, ChannelError
 from bot.model.question import Asking, Conclusion, Question
 from bot.model.request import Attachment, Request
 from bot.ports.channel import Channel, Reply
 from bot.questions.room import QuestionRoom
+from bot.runtime.loop import origin_of
 from bot.runtime.proposing import Proposing
 from bot.runtime.runs import Run
 from policy.destination import Destination
@@ -30,6 +36,7 @@ class RequestDesk:
         questions: QuestionRoom | None,
         limit_bytes: int,
         approvals: ApprovalRoom | None = None,
+        commands: CommandRoom | None = None,
     ) -> None:
         """Make a desk.
 
@@ -42,6 +49,7 @@ class RequestDesk:
             questions: None: nobody can be asked.
             limit_bytes: of a file.
             approvals: None: nothing can be proposed.
+            commands: that it may run; None: there are none.
         """
         self._channel = channel
         self._request = request
@@ -56,6 +64,7 @@ class RequestDesk:
         self.put_proposal = self._proposing.put
         self.claim = self._proposing.claim
         self.outcome = self._proposing.outcome
+        self._commands = commands
         self._asked: Counter[str] = Counter()
         self._given: list[str] = []
         self._resting: dict[str, asyncio.Task[None]] = {}
@@ -91,6 +100,11 @@ class RequestDesk:
         """Whether it is the desk of this agent for this request."""
         return (self._request.id, self._agent) == (request_id, agent)
 
+    @property
+    def origin(self) -> Origin:
+        """The run, for what it asks in a clarification."""
+        return origin_of(self._run.work, agent=self._agent, to=self._to, language=self._request.language)
+
     async def ask(self, asking: Asking) -> Conclusion:
         """Ask there where the request was made; a question without a key is known by its words in the run."""
         if self._questions is None:
@@ -111,6 +125,66 @@ class RequestDesk:
         for question_id in self._given:
             if self._questions is not None:
                 await self._questions.wait(question_id)
+        if self._commands is not None:
+            await self._commands.forget(self._call("").root_id)
+
+    # commands (CMD)
+
+    def list_commands(self) -> tuple[Offered, ...]:
+        """The commands that may be run in this run (CMD-1)."""
+        return () if self._commands is None else self._commands.offered(self._call(""))
+
+    async def run_command(self, name: str, object_id: str | None = None, *, words: str | None = None) -> Ran:
+        """Run a command; if it opens a form, return with its answer."""
+        ran = await self.start_command(name, object_id, words=words)
+        if ran.question is None or self._questions is None:
+            return ran
+        async with self._run.waiting_for_a_person():
+            ended = await self._questions.ended(ran.question)
+        if ended is None:
+            return ran
+        self._given.append(ended.id)
+        return replace(ran, answer=self._questions.conclusion(ended).answer)
+
+    async def start_command(
+        self, name: str, object_id: str | None = None, *, words: str | None = None, key: str | None = None
+    ) -> Ran:
+        """Run a command for an agent that waits for answers to forms elsewhere.
+
+        Without a key it is known by what it is, and by how often that was run before in this run: a run that a crash
+        has cut off runs it again under the same key, and it is not carried out twice (DUR-3).
+        """
+        if self._commands is None:
+            raise refusal("unknown_command")
+        if key is None:
+            what = hashlib.sha256(repr((name, object_id, words)).encode(errors="replace")).hexdigest()[:32]
+            self._asked[f"command:{what}"] += 1
+            key = f"run:{self._request.id}:{what}:{self._asked[f'command:{what}']}"
+        else:
+            key = f"api:{key}"
+        return await self._commands.run(self._call(name, object_id, words, key), self.put)
+
+    def _call(self, name: str, object_id: str | None = None, words: str | None = None, key: str = "") -> Call:
+        """For the person of this request, and for nobody else (CMD-3)."""
+        work, request = self._run.work, self._request
+        event, continuing = work.reading.event, request.continuing
+        return Call(
+            name=name,
+            object_id=object_id,
+            words=words,
+            key=key,
+            agent=self._agent,
+            request_id=request.id,
+            event_id=work.event_id,
+            root_id=work.event_id if continuing is None else continuing.interaction.event_id,
+            destination=event.destination,
+            chat=event.chat,
+            account=event.sender,
+            message=self._to.message,
+            audience=request.audience,
+            language=request.language,
+            asked=request.text,
+        )
 
     async def put(self, asking: Asking) -> Question:
         """Ask for an agent that waits for the answer elsewhere; the run rests until the question has ended."""

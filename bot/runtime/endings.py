@@ -14,10 +14,11 @@ from datetime import datetime
 from typing import assert_never
 
 from bot.approvals.drafts import Draft, Drafts, written
+from bot.clarifications.room import Asked
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door
 from bot.model.approval import Origin
-from bot.model.output import Final, OutFile, SafeError, Silence
+from bot.model.output import Final, SafeError, Silence, readable
 from bot.model.part import Part
 from bot.observability.log import get_logger
 from bot.ports.channel import Channel, Reply
@@ -33,6 +34,7 @@ from policy.autonomy import Assessment, assess
 from policy.blank import is_blank
 from policy.boundary import Speech, Withheld
 from policy.decision import Audience
+from policy.destination import Destination
 from policy.record import Entry
 from policy.ruleset import Policy
 from policy.screening import screen_of
@@ -40,8 +42,6 @@ from policy.screening import screen_of
 log = get_logger(__name__)
 
 _WORDLESS = frozenset({"silent", "drafted"})
-READ_BYTES = 256 << 10
-"""Of a text file that are looked at."""
 LONG_TEXT = 4_000
 """Characters; what is longer is brought into its form beside the loop, where it holds up nobody (AGENT-5)."""
 
@@ -66,7 +66,7 @@ class Said:
     request: str
     agent: str = ""
     asked: str = field(default="", repr=False)
-    result: Final | SafeError | Silence
+    result: Final | SafeError | Silence | Asked
     to: Reply
     language: str
     streamed: str | None = None
@@ -109,6 +109,7 @@ class Endings:
         reports: Reports,
         rulings: Rulings,
         clock: Callable[[], datetime],
+        steps: Callable[[Destination, str], Sequence[str]] | None = None,
     ) -> None:
         """Make it.
 
@@ -124,7 +125,9 @@ class Endings:
             reports: tells operators.
             rulings: hears what came of requests.
             clock: gives aware times.
+            steps: gives codes of what a step of a clarification has made of the plan; None: nothing is clarified.
         """
+        self._steps = steps
         self._policy = policy
         self._entries = entries
         self._channels = channels
@@ -138,8 +141,8 @@ class Endings:
         self._clock = clock
         self._presenting = asyncio.Lock()
 
-    async def write(self, said: Said) -> None:
-        """Bring one run to its end."""
+    async def write(self, said: Said) -> str:
+        """Bring one run to its end; returns what came of it, bounded."""
         end = await self._judge(said)
         work, settings = said.work, self._door.settings(said.work.place)
         if end.outcome in _WORDLESS and settings.never_silent_ack and settings.audience is Audience.INTERNAL:  # PART-10
@@ -168,6 +171,7 @@ class Endings:
             withheld = end.outcome == "withheld"
             notice = Notice.WITHHELD_REPORT if withheld else Notice.RUN_FAILED
             await self._reports.tell(notice, request=said.request[:8], stops=end.notes if withheld else ())
+        return end.outcome
 
     async def _judge(self, said: Said) -> _End:
         match said.result:
@@ -177,6 +181,8 @@ class Endings:
                 return _sorry("safe_error", failure, said)
             case Silence():
                 return _End(outcome="silent")
+            case Asked(says=says):
+                return _End(outcome="clarification", instead=(Speech.SAFE_ERROR, says) if says else None)
             case _:
                 assert_never(said.result)
 
@@ -211,7 +217,7 @@ class Endings:
     def _assess(self, said: Said, answer: Final, parts: Sequence[Part]) -> Assessment:
         policy, settings = self._policy(), self._door.settings(said.work.place)
         return assess(
-            [*(part.text for part in parts), *filter(None, map(_readable, answer.files))],
+            [*(part.text for part in parts), *filter(None, map(readable, answer.files))],
             declared=answer.declared,
             references=answer.references,
             settings=settings,
@@ -261,13 +267,14 @@ class Endings:
         for _, reading in work.parts:
             event = reading.event
             if event.message is not None:
+                steps = () if self._steps is None else self._steps(event.destination, event.message)
                 self._rulings.publish(
                     Ruling(
                         destination=event.destination,
                         message=event.message,
                         decision=work.decision,
                         result=outcome,
-                        notes=tuple(notes),
+                        notes=(*notes, *steps),
                     ),
                 )
 
@@ -275,10 +282,3 @@ class Endings:
 def _sorry(outcome: str, failure: Failure, said: Said, *, notes: Sequence[str] = ()) -> _End:
     sentence = Words(said.language).say(failure)
     return _End(outcome=outcome, instead=(Speech.SAFE_ERROR, sentence), notes=tuple(notes))
-
-
-def _readable(file: OutFile) -> str:
-    """What a person reads in a file, where it is plain text: it speaks of prices as much as a message does."""
-    if not file.media_type.startswith("text/"):
-        return ""
-    return file.content[:READ_BYTES].decode("utf-8", "replace")

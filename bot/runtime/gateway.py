@@ -11,7 +11,10 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from bot.clarifications.hearing import ClarificationHearing
+from bot.clarifications.room import ClarificationRoom
 from bot.model.inbound import Arrival, Migration, Reading, Stored
+from bot.model.interaction import CONTINUES, Interaction
 from bot.observability.log import get_logger
 from bot.observability.metrics import events_decided
 from bot.ports.channel import Channel, Found
@@ -63,8 +66,10 @@ class Gateway:
         rulings: Rulings,
         clock: Callable[[], datetime],
         hearers: Sequence[Hearer] = (),
+        clarifications: ClarificationRoom | None = None,
+        clarifying: ClarificationHearing | None = None,
     ) -> None:
-        """Args: channels: by account. hearers: know what waits for people."""
+        """Args: channels: by account. hearers: know what waits for people. clarifying: None: nothing is clarified."""
         self._policy = policy
         self._inbox = inbox
         self._outbox = outbox
@@ -74,6 +79,10 @@ class Gateway:
         self._rulings = rulings
         self._clock = clock
         self._hearers = hearers
+        self._clarifying = clarifying
+        self._clarifications = clarifications
+        if clarifications is not None:
+            clarifications.go_on_with(self.go_on, self._step)
         self._first_start: dict[str, datetime] = {}
         self._rates = Rates()
         self._controls = Rates()
@@ -266,6 +275,7 @@ class Gateway:
             first_start=first_start,
             original=original,
             question=await self._is_about_a_question(reading),
+            corrects=await self._corrects(event),
             person_requests=self._rates.count(channel, event.sender or ANONYMOUS, now=now),
             channel_requests=self._rates.count(channel, None, now=now),
             person_controls=self._controls.count(channel, event.sender or ANONYMOUS, now=now),
@@ -280,6 +290,12 @@ class Gateway:
             part_id = await self._tapped_part(reading) if self._hearers else None
             return part_id is not None and await self._any(hearer.shows(part_id) for hearer in self._hearers)
         return await self._any(hearer.awaits(event) for hearer in self._hearers)
+
+    async def _corrects(self, event: Event) -> bool:
+        """CLAR-4: by structure alone: an edit of a message that answered a clarification."""
+        if self._clarifying is None or event.kind is not Kind.EDIT or event.message is None:
+            return False
+        return await self._clarifying.corrects(event.destination, event.message)
 
     async def _any(self, looks: Iterable[Awaitable[bool]]) -> bool:
         """Whether one of them is true; those after it are not asked."""
@@ -371,9 +387,32 @@ class Gateway:
         """Work that an earlier process has not finished: the decision stands, the agent is asked again (DUR-3)."""
         if row.decision is None:
             return
+        if stored.arrival.key.startswith(CONTINUES):
+            await self._carry_on(stored, reading, row.decision)
+            return
         self._note_edit(reading)
         members = [(member, self._channels[member.account].read(member)) for member in row.members]
         self._worker.submit(Work(decision=row.decision, parts=((stored, reading), *members)))
+
+    async def go_on(self, stored: Stored, decision: Decision) -> None:
+        """An interaction goes on (CLAR-7): its row is decided, as the request was that it belongs to."""
+        reading = await self._placed(self._channels[stored.account].read(stored))
+        await self._carry_on(stored, reading, decision)
+
+    async def _carry_on(self, stored: Stored, reading: Reading, decision: Decision) -> None:
+        """The whole of the request goes on, with all parts of its batch (PART-8)."""
+        members = [] if self._clarifications is None else await self._clarifications.store.members(stored.id)
+        parts = [(member, self._channels[member.account].read(member)) for member in members]
+        self._worker.submit(Work(decision=decision, parts=((stored, reading), *parts)))
+
+    def _step(self, interaction: Interaction, decision: Decision, message: str, kind: str) -> None:
+        """Those who look at decisions see the version of the plan beside each step."""
+        if self._clarifications is not None:
+            place = interaction.destination
+            notes = self._clarifications.notes(place, message)
+            self._rulings.publish(
+                Ruling(destination=place, message=message, decision=decision, result=kind, notes=notes)
+            )
 
     def _hand_over(self, work: Work, now: datetime) -> None:
         event = work.reading.event

@@ -24,6 +24,8 @@ log = get_logger(__name__)
 
 MOST_A_MINUTE = 10
 """Reports of one kind, where outsiders can bring them about; the log has all of them."""
+MOST_OF_A_PLACE = 3
+"""Of these in a minute, where a place brings them about: none takes the place of another."""
 _BROUGHT_ABOUT = frozenset(
     {Notice.RUN_FAILED, Notice.WITHHELD_REPORT, Notice.QUESTION_WITHHELD, Notice.POISON, Notice.DELIVERY_MUTED}
 )
@@ -59,21 +61,46 @@ class Reports:
             stops: bounded codes of why something was stopped, never what was in it.
             values: for the names in the sentence.
         """
-        told = 0
         now = self._clock()
         if notice in _BROUGHT_ABOUT:
             if self._rates.count(notice.value, None, now=now) >= MOST_A_MINUTE:
                 log.warning("report_held_back", notice=notice.value)
                 return 0
             self._rates.note(notice.value, None, now=now)
+
+        def words(of: str | None) -> str:
+            language = Words(of)
+            if not stops:
+                return language.say(notice, **values)
+            why = language.stopped(stops_of(stops))
+            return language.say(notice, **values, why=why, codes=", ".join(stops))
+
+        return await self._send(words, notice.value)
+
+    async def say(self, words: Callable[[str], str], *, about: str, place: str | None = None) -> int:
+        """Tell the same channels in the words of another room, by language.
+
+        Args:
+            words: the words in a language.
+            about: what kind of report it is; bounded.
+            place: whose people or agents have brought it about; None: nobody can bring about many.
+        """
+        if place is not None:
+            now, most = self._clock(), MOST_OF_A_PLACE * MOST_A_MINUTE
+            of_all, of_place = (self._rates.count(about, key, now=now) for key in (None, place))
+            if of_all >= most or of_place >= MOST_OF_A_PLACE:
+                log.warning("report_held_back", notice=about)
+                return 0
+            self._rates.note(about, place, now=now)
+        return await self._send(words, about)
+
+    async def _send(self, say: Callable[[str], str], name: str) -> int:
+        told = 0
         for destination, settings in self._policy().channels.items():
             channel = self._channels.get(destination.account)
             if channel is None or not settings.reports or not settings.audience.trusted:
                 continue
-            language = Words(settings.language)
-            if stops:
-                values |= {"why": language.stopped(stops_of(stops)), "codes": ", ".join(stops)}
-            words = language.say(notice, **values)
+            words = say(settings.language)
             place = Place(destination=destination, chat=Chat.GROUP, person=None)
             parts = [
                 NewPart(
@@ -92,5 +119,5 @@ class Reports:
             self._dispatcher.enqueue(await self._outbox.put(parts, now=self._clock()))
             told += bool(parts)
         if not told:
-            log.info("report_without_channel", notice=notice.value)
+            log.info("report_without_channel", notice=name)
         return told

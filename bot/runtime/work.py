@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from bot.deliveries.door import Place
 from bot.model.inbound import Reading, Stored
+from bot.model.interaction import CONTINUES
 from bot.ports.channel import Reply
 from policy.decision import Decision
 from policy.event import Kind
@@ -30,6 +31,11 @@ class Work:
     def reading(self) -> Reading:
         """The reading of the row that carries the work."""
         return self.parts[0][1]
+
+    @property
+    def continues(self) -> bool:
+        """Whether it carries an interaction on (CLAR-7): then the event of its request is not the matter any more."""
+        return self.parts[0][0].arrival.key.startswith(CONTINUES)
 
     @property
     def place(self) -> Place:

@@ -16,12 +16,24 @@ from typing import assert_never
 
 from bot.approvals.drafts import Drafts
 from bot.approvals.room import ApprovalRoom
+from bot.clarifications.room import Origin
+from bot.commands.room import CommandRoom
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door, Place
 from bot.model.approval import Approval, Proposal
 from bot.model.errors import AgentError, AskError, ChannelError, ProposalError
 from bot.model.inbound import Material
-from bot.model.output import Final, Fragment, Operational, Progress, SafeError, Silence
+from bot.model.interaction import Continuing
+from bot.model.output import (
+    Clarify,
+    Final,
+    Fragment,
+    Operational,
+    Progress,
+    SafeError,
+    Silence,
+    WorkspaceChanged,
+)
 from bot.model.question import Asking, Question
 from bot.model.request import ContextItem, Request
 from bot.observability.log import get_logger
@@ -37,6 +49,7 @@ from bot.runtime.controls import Controls
 from bot.runtime.desk import RequestDesk
 from bot.runtime.endings import Endings, Said
 from bot.runtime.lanes import Lanes
+from bot.runtime.loop import End, Loop, Opening
 from bot.runtime.reports import Reports
 from bot.runtime.rulings import Rulings
 from bot.runtime.runs import Run
@@ -81,6 +94,8 @@ class Worker:
         hearers: Sequence[Hearer] = (),
         record: AuthorisedRecord | None = None,
         drafts: Drafts | None = None,
+        loop: Loop | None = None,
+        commands: CommandRoom | None = None,
     ) -> None:
         """Make a worker.
 
@@ -104,6 +119,8 @@ class Worker:
             hearers: hear what people say to what waits for them, in this order.
             record: facts that answers may rest on; None: the policy's.
             drafts: where drafts are filed; None: what would be one is withheld.
+            loop: of clarifications; None: there are none.
+            commands: that agents may run; None: none.
         """
         self._policy = policy
         self._record = record
@@ -123,6 +140,8 @@ class Worker:
         self._lanes: Lanes[Work] = Lanes("work", self._run)
         self._questions = questions
         self._approvals = approvals
+        self._loop = loop
+        self._commands = commands
         self._clearing = Clearing(door, channels)
         self._endings = Endings(
             policy=policy,
@@ -136,6 +155,7 @@ class Worker:
             reports=reports,
             rulings=rulings,
             clock=clock,
+            steps=None if loop is None else loop.room.notes,
         )
         controls = Controls(
             channels=channels,
@@ -145,6 +165,7 @@ class Worker:
             door=door,
             clearing=self._clearing,
             hearers=hearers,
+            clarifying=None if loop is None else loop.hearing,
             language=lambda work, material: self._language(work, material, door.settings(work.place)),
             stop=self._stop,
             go_on=self._go_on,
@@ -161,7 +182,7 @@ class Worker:
     def submit(self, work: Work) -> None:
         """A request that has passed every gate and whose decision is recorded."""
         conversation = str(work.place.destination)
-        if work.decision.control or work.reading.event.kind is Kind.TAP:
+        if not work.continues and (work.decision.control or work.reading.event.kind is Kind.TAP):
             self._control.push(conversation, work)  # never queued behind an agent (PART-8)
         else:
             self._lanes.push(conversation, work)
@@ -213,6 +234,25 @@ class Worker:
         runs = [*self._running.values(), *self._parked]
         run = next((run for run in runs if run.desk is not None and run.desk.is_for(request_id, agent)), None)
         return None if run is None or run.over else run.desk
+
+    def desk_for(self, request_id: str, agent: str) -> RequestDesk:
+        """The desk of an agent that works on a request and speaks to us from outside.
+
+        Raises:
+            AskError: it works on no such request.
+        """
+        desk = self._desk(request_id, agent)
+        if desk is None:
+            raise AskError("no_request", "this agent is not working on such a request")
+        return desk
+
+    def origin_for(self, request_id: str, agent: str) -> Origin:
+        """The run of an agent that works on a request and speaks to us from outside (CLAR).
+
+        Raises:
+            AskError: it works on no such request.
+        """
+        return self.desk_for(request_id, agent).origin
 
     async def idle(self) -> None:
         """Return when no request is waiting or running."""
@@ -318,7 +358,9 @@ class Worker:
         stopped = [run for run in (running, *parked) if run is not None and not run.over and may(run.work)]
         for run in stopped:
             run.task.cancel()
-        return bool(dropped or stopped)
+        operator = person is not None and person.operator
+        ended = self._loop is not None and await self._loop.room.stop(place.destination, by, everybody=operator)
+        return bool(dropped or stopped or ended)
 
     def _go_on(self, work: Work, value: str) -> None:
         """A button of the agent's own: its value goes to the agent."""
@@ -338,7 +380,15 @@ class Worker:
             said = Said(work=work, request=_request_id(work), to=to, language=language, result=_UNAVAILABLE)
             await self._end(run, said)
             return
-        request = await self._request(work, material, settings, agent.name, language)
+        opening = Opening()
+        if self._loop is not None:
+            tap = work.event_id in self._taps
+            opening = await self._loop.open(work, material, agent, tap=tap, language=language)
+            if opening.over is not None:
+                said = Said(work=work, request=_request_id(work), to=to, language=language, result=opening.over)
+                await self._end(run, said)
+                return
+        request = await self._request(work, material, settings, agent.name, language, opening.continuing)
         desk = run.desk = RequestDesk(
             channel=channel,
             request=request,
@@ -348,6 +398,7 @@ class Worker:
             questions=self._questions,
             approvals=self._approvals,
             limit_bytes=self._file_limit_bytes,
+            commands=self._commands,
         )
         run.asked = True
         signs = Signs(channel, self._dispatcher, place, to, work.decision.audience)
@@ -361,7 +412,7 @@ class Worker:
             request=request.id,
             agent=agent.name,
             asked=request.text,
-            result=result,
+            result=await self._closed(result, desk.origin, opening),
             to=to,
             language=language,
             streamed=stream.message,
@@ -372,7 +423,17 @@ class Worker:
     async def _end(self, run: Run, said: Said) -> None:
         run.over = True  # too late to stop it: the end is being written
         self._running.pop(str(run.work.place.destination), None)
-        await self._endings.write(said)
+        outcome = await self._endings.write(said)
+        if self._loop is not None:
+            await self._loop.ended(run.work, outcome)
+
+    async def _closed(
+        self, result: Final | SafeError | Silence | Clarify | WorkspaceChanged, origin: Origin, opening: Opening
+    ) -> End:
+        """What the end of a run is, with what it has asked (CLAR-7)."""
+        if self._loop is not None:
+            return await self._loop.close(result, origin, opening)
+        return SafeError(failure=Failure.UNAVAILABLE) if isinstance(result, Clarify | WorkspaceChanged) else result
 
     async def _listen(
         self,
@@ -382,7 +443,7 @@ class Worker:
         stream: Stream,
         run: Run,
         to: Reply,
-    ) -> Final | SafeError | Silence:
+    ) -> Final | SafeError | Silence | Clarify | WorkspaceChanged:
         """Hear the agent out, until it ends or its time is over."""
         try:
             async with asyncio.timeout(self._longest_s) as limit:
@@ -396,7 +457,7 @@ class Worker:
                                     await self._say(Speech.PROGRESS, text, run.work, to)
                                 case Operational(text=text):
                                     await self._say(Speech.OPERATIONAL, text, run.work, to)
-                                case Final() | SafeError() | Silence():
+                                case Final() | SafeError() | Silence() | Clarify() | WorkspaceChanged():
                                     agent_run(agent.name, type(output).__name__.lower())
                                     return output
                                 case _:
@@ -426,6 +487,7 @@ class Worker:
         settings: ChannelPolicy,
         agent: str,
         language: str,
+        continuing: Continuing | None,
     ) -> Request:
         event = work.reading.event
         person = self._policy().person(event.sender)
@@ -456,14 +518,26 @@ class Worker:
             language=language,
             text=material.text,
             command=None if event.command is None else event.command.name,
-            tap=self._taps.pop(work.event_id, None),
+            tap=await self._tapped(work, material),
             attachments=material.attachments,
             context=tuple(context),
             record=visible(self._entries().values(), settings.counterparty, self._clock()),
+            continuing=continuing,
         )
 
     def _entries(self) -> Mapping[str, Entry]:
         return self._policy().record if self._record is None else self._record.entries()
+
+    async def _tapped(self, work: Work, material: Material) -> str | None:
+        """The value of the agent's own button, also where its request is carried on (CLAR-7)."""
+        event, known = work.reading.event, self._taps.pop(work.event_id, None)
+        if known is not None or not work.continues or event.kind is not Kind.TAP or material.tap_token is None:
+            return known
+        if work.reading.loose and event.message is not None:
+            pressed = await self._outbox.pressed(event.destination, event.message, material.tap_token)
+        else:
+            pressed = await self._outbox.tapped(event.destination.account, material.tap_token)
+        return None if pressed is None else pressed.value
 
     def _language(self, work: Work, material: Material, settings: ChannelPolicy) -> str:
         person = self._policy().person(work.reading.event.sender)

@@ -92,6 +92,7 @@ def decision_row(approval_id: str, decision: Decision) -> Row:
         decision.account,
         decision.way.value,
         decision.for_whom,
+        decision.assurance.value,
         to_us(decision.at),
         decision.words,
         decision.proof,
@@ -142,7 +143,7 @@ def approval_of(row: Row, decisions: Sequence[Row]) -> Approval:
 
 
 def _decision(row: Row) -> Decision:
-    version, verdict, person, account, way, for_whom, at, words, proof = row
+    version, verdict, person, account, way, for_whom, assurance, at, words, proof = row
     return Decision(
         version=version,
         verdict=Verdict(verdict),
@@ -150,6 +151,7 @@ def _decision(row: Row) -> Decision:
         account=account,
         way=DecidedBy(way),
         for_whom=for_whom,
+        assurance=Assurance(assurance),
         at=from_us(at),
         words=words or "",
         proof=proof,

@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from sqlalchemy import BindParameter, ColumnElement, bindparam, delete, func, literal_column, null, select, update
 
-from bot.model.approval import ApprovalState
+from bot.model.approval import ApprovalState, Subject
 from bot.model.part import Action
 from bot.ports.approvals import Role
 from bot.ports.store import OutboxState
@@ -33,6 +33,7 @@ _place: Final = (
 _IN_USE: Final = one_of([ApprovalState.CLAIMED, ApprovalState.UNKNOWN])
 _UNDECIDED: Final = one_of(state for state in ApprovalState if state.undecided)
 _SEEN: Final = one_of([OutboxState.SENDING, OutboxState.DELIVERED, OutboxState.UNKNOWN])
+_COMING: Final = one_of([OutboxState.READY, OutboxState.SENDING, OutboxState.DELIVERED, OutboxState.UNKNOWN])
 
 ADD: Final = compiled(
     insert(approvals).values({name: _value(name) for name in COLUMNS}).on_conflict_do_nothing(),
@@ -61,7 +62,9 @@ UNRECONCILED: Final = compiled(
     "version",
 )
 OPEN: Final = compiled(
-    select(*_all).where(approvals.c.closed_at.is_(None)).order_by(approvals.c.proposed_at, approvals.c.id)
+    select(approvals.c.id, approvals.c.revision)
+    .where(approvals.c.closed_at.is_(None))
+    .order_by(approvals.c.proposed_at, approvals.c.id)
 )
 RECENT: Final = compiled(
     select(*_all).order_by(approvals.c.proposed_at.desc(), approvals.c.id).limit(_value("limit")).offset(_FIRST),
@@ -69,6 +72,14 @@ RECENT: Final = compiled(
 )
 COUNTS: Final = compiled(
     select(approvals.c.state, func.count()).where(approvals.c.closed_at.is_(None)).group_by(approvals.c.state)
+)
+HOW_MANY_OPEN: Final = compiled(
+    select(func.count()).where(
+        approvals.c.closed_at.is_(None),
+        approvals.c.agent == _value("agent"),
+        approvals.c.subject == fixed(Subject.CALL.value),
+    ),
+    "agent",
 )
 BY_PART: Final = compiled(select(*_all).select_from(_of_part).where(approval_parts.c.part_id == _value("part")), "part")
 ROLE: Final = compiled(select(*_shows).where(approval_parts.c.part_id == _value("part")), "part")
@@ -111,17 +122,13 @@ MESSAGES: Final = compiled(
     "id",
     "role",
 )
-PLACES: Final = compiled(
+_places: Final = (
     select(outbox.c.account, outbox.c.channel, outbox.c.thread, approval_parts.c.role)
     .select_from(approval_parts.join(outbox, outbox.c.id == approval_parts.c.part_id))
-    .where(
-        approval_parts.c.approval_id == _value("id"),
-        approval_parts.c.version == _value("version"),
-        outbox.c.state.in_(_SEEN),
-    ),
-    "id",
-    "version",
+    .where(approval_parts.c.approval_id == _value("id"), approval_parts.c.version == _value("version"))
 )
+PLACES: Final = compiled(_places.where(outbox.c.state.in_(_SEEN)), "id", "version")
+COMING: Final = compiled(_places.where(outbox.c.state.in_(_COMING)), "id", "version")
 LATE: Final = compiled(
     select(*_all)
     .select_from(_of_part.join(outbox, outbox.c.id == approval_parts.c.part_id))
@@ -162,6 +169,7 @@ DECISIONS: Final = compiled(
         approval_decisions.c.account,
         approval_decisions.c.way,
         approval_decisions.c.for_whom,
+        approval_decisions.c.assurance,
         approval_decisions.c.at,
         approval_decisions.c.words,
         approval_decisions.c.proof,
@@ -210,6 +218,7 @@ DECISION_ROWS: Final = BulkInsert(
     "account",
     "way",
     "for_whom",
+    "assurance",
     "at",
     "words",
     "proof",

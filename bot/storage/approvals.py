@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from bot.journal.chain import Facts
-from bot.model.approval import Approval, ApprovalState, Subject
+from bot.model.approval import Approval, ApprovalState, Assurance, Subject
 from bot.model.errors import StoreError
 from bot.model.output import OutFile
 from bot.ports.approvals import Role, Shown, Standing
@@ -42,6 +42,7 @@ class ApprovalReader:
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
+        self._open: dict[str, Approval] = {}
 
     async def get(self, approval_id: str) -> Approval | None:
         """See :meth:`bot.ports.approvals.ApprovalStore.get`."""
@@ -64,8 +65,18 @@ class ApprovalReader:
         return self._one(self._reader.read(sql.BY_CODE, (code,)))
 
     async def pending(self) -> list[Approval]:
-        """See :meth:`bot.ports.approvals.ApprovalStore.pending`."""
-        return [self._approval(row) for row in self._reader.read(sql.OPEN)]
+        """See :meth:`bot.ports.approvals.ApprovalStore.pending`.
+
+        They are looked at every second, and may be large: what has the same revision is the same.
+        """
+        known, self._open = self._open, {}
+        for approval_id, revision in self._reader.read(sql.OPEN):
+            approval = known.get(approval_id)
+            if approval is None or approval.revision != revision:
+                approval = await self.get(approval_id)
+            if approval is not None and not approval.state.closed:  # it may have come to its end meanwhile
+                self._open[approval_id] = approval
+        return list(self._open.values())
 
     async def recent(self, limit: int) -> list[Approval]:
         """See :meth:`bot.ports.approvals.ApprovalStore.recent`."""
@@ -162,6 +173,17 @@ class SqlApprovals(ApprovalReader):
             (destination_of(account, channel, thread), role)
             for account, channel, thread, role in self._reader.read(sql.PLACES, (approval_id, version))
         )
+
+    async def coming(self, approval_id: str, version: str) -> frozenset[tuple[Destination, str]]:
+        """See :meth:`bot.ports.approvals.ApprovalStore.coming`."""
+        return frozenset(
+            (destination_of(account, channel, thread), role)
+            for account, channel, thread, role in self._reader.read(sql.COMING, (approval_id, version))
+        )
+
+    async def open_calls(self, agent: str) -> int:
+        """See :meth:`bot.ports.approvals.ApprovalStore.open_calls`."""
+        return int(self._reader.read(sql.HOW_MANY_OPEN, (agent,))[0][0])
 
     async def late(self, part_id: int) -> Approval | None:
         """See :meth:`bot.ports.approvals.ApprovalStore.late`."""
@@ -303,7 +325,7 @@ def _facts(tx: Transaction, approval: Approval, *, verb: str, known: int) -> Fac
             "by": opaque(decision.account or decision.person),
             "for": opaque(decision.for_whom),
             "words": int(bool(decision.words)),
-            "proof": int(decision.proof is not None),
+            "high": int(decision.assurance is Assurance.HIGH),
         }
     if approval.note and verb in _OUTCOMES:
         facts["note"] = opaque(approval.note)  # of the outcome, or the evidence of a reconciliation (APPR-6)

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 import orjson
 
 from bot.approvals.trace import Step
-from bot.approvals.verifying import Testimony
+from bot.approvals.verifying import Testimony, Voice
 from bot.journal.chain import Record
 from bot.model.approval import DecidedBy, Verdict
 from bot.storage import statements as sql
@@ -54,19 +54,23 @@ class EvidenceReader:
     def _testimony(self) -> Testimony:
         salt = self._salt()
         keys: dict[str, str] = {}
-        approved: Counter[tuple[str, str, str]] = Counter()
+        approved: Counter[Voice] = Counter()
+        high: Counter[Voice] = Counter()
         for record in self._journal.walk():
             if record.kind == "passkey":
                 facts = orjson.loads(record.facts)
                 if facts["verb"] == "added":
                     keys[facts["passkey"]] = facts["key"]
-            elif record.kind == "approval":
+            elif record.kind in _KINDS:
                 facts = orjson.loads(record.facts)
-                if (facts.get("verdict"), facts.get("way")) == (Verdict.APPROVE.value, DecidedBy.PASSKEY.value):
-                    approved[facts["approval"], facts["version"], facts["by"]] += 1
+                if facts.get("verdict") == Verdict.APPROVE.value:
+                    voice = Voice(facts["approval"], facts["version"], facts["by"] or "", DecidedBy(facts["way"]))
+                    approved[voice] += 1
+                    high[voice] += facts["high"]
         return Testimony(
             keys=keys,
             approved=approved,
+            high=high,
             tag=lambda text: content_digest(salt, text.encode("utf-8", "replace")).hex()[:32],
             digest=lambda content: content_digest(salt, content).hex(),
         )

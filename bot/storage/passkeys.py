@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from sqlalchemy import BindParameter, and_, bindparam, delete, or_, select, update
+from sqlalchemy import BindParameter, and_, bindparam, delete, func, or_, select, update
 
 from bot.journal.chain import Facts
 from bot.ports.approvals import Invite, Passkey
@@ -40,6 +40,7 @@ _OF: Final = compiled(
     .order_by(passkeys.c.added_at, passkeys.c.id),
     "person",
 )
+_EVER: Final = compiled(select(func.count()).where(passkeys.c.person == _value("person")), "person")
 _USED: Final = compiled(
     update(passkeys)
     .where(
@@ -122,6 +123,10 @@ class SqlPasskeys(PasskeyReader):
         """See :meth:`bot.ports.approvals.PasskeyStore.of`."""
         return [_passkey(row) for row in self._reader.read(_OF, (person,))]
 
+    async def had(self, person: str) -> bool:
+        """See :meth:`bot.ports.approvals.PasskeyStore.had`."""
+        return bool(self._reader.read(_EVER, (person,))[0][0])
+
     async def get(self, passkey_id: str) -> Passkey | None:
         """See :meth:`bot.ports.approvals.PasskeyStore.get`."""
         rows = self._reader.read(_GET, (passkey_id,))
@@ -156,8 +161,10 @@ def _add(tx: Transaction, payloads: Sequence[tuple[Passkey, str, str | None, int
         # INVARIANT: an invite is used up by the passkey that it has brought, and by nothing else
         invited = tx.execute(_INVITED, (token, now)).fetchone()
         fresh = invited is not None and invited[0] == passkey.person
+        # and no chat account, which can be stolen together with a passkey, brings another where there was one
+        first = tx.execute(_EVER, (passkey.person,)).fetchone()[0] == 0
         known = {one[0] for one in tx.execute(_OF, (passkey.person,)).fetchall()}
-        if fresh and (invited[1] or not known or by in known) and tx.execute(_ADD, row).rowcount == 1:
+        if fresh and (invited[1] or first or by in known) and tx.execute(_ADD, row).rowcount == 1:
             tx.execute(_USE_UP, (now, token, now, passkey.person))
             tx.note("passkey", _facts(tx, "added", passkey.id, passkey.person, passkey.public_key), at_us=now)
             added.append(True)

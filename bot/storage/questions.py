@@ -157,6 +157,7 @@ class SqlQuestions:
             answer=written.get("answer"),
             answered_by=values["answered_by"],
             way=None if values["way"] is None else Way(values["way"]),
+            said=written.get("said"),
             closed_at=None if values["closed_at"] is None else from_us(values["closed_at"]),
         )
 
@@ -299,5 +300,6 @@ def _document(question: Question) -> bytes:
         "view": question.view,
         "refused": question.refused,
         "answer": question.answer,
+        **({} if question.said is None else {"said": question.said}),
     }
     return orjson.dumps(written, default=dict)

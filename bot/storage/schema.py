@@ -319,6 +319,119 @@ question_parts: Final = Table(  # the parts of the outbox that show a question
 )
 Index("ix_question_parts_question_id", question_parts.c.question_id)
 
+interactions: Final = Table(
+    "interactions",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("agent", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("conversation", Text, nullable=False),
+    Column("account", Text, nullable=False),
+    Column("channel", Text, nullable=False),
+    Column("thread", Text),
+    Column("chat", Text, nullable=False),
+    Column("person", Text),
+    Column("asker", Text),
+    Column("audience", Text, nullable=False),
+    Column("language", Text, nullable=False),
+    Column("event_id", _ID, nullable=False),
+    Column("root_message", Text),
+    Column("status", Text, nullable=False),
+    Column("plan_version", Integer, nullable=False),
+    Column("workspace_generation", BigInteger),
+    Column("workspace_snapshot_sha256", Text),
+    Column("documentation_version", Text),
+    Column("started_at", BigInteger, nullable=False),
+    Column("changed_at", BigInteger, nullable=False),
+    Column("closed_at", BigInteger),
+    Column("document", LargeBinary),  # the plan: words, with a retention
+    UniqueConstraint("agent", "key"),
+    sqlite_with_rowid=False,
+)
+Index(  # CLAR-1: one goes on in a conversation
+    "ix_interactions_active",
+    interactions.c.conversation,
+    unique=True,
+    sqlite_where=text("closed_at IS NULL"),
+    postgresql_where=text("closed_at IS NULL"),
+)
+Index(
+    "ix_interactions_contents",
+    interactions.c.closed_at,
+    sqlite_where=text("document IS NOT NULL AND closed_at IS NOT NULL"),
+    postgresql_where=text("document IS NOT NULL AND closed_at IS NOT NULL"),
+)
+
+clarifications: Final = Table(
+    "clarifications",
+    metadata,
+    Column("id", Text, primary_key=True),  # of the question that shows it too
+    Column("interaction_id", Text, ForeignKey("interactions.id"), nullable=False),
+    Column("key", Text, nullable=False),
+    Column("event_id", _ID),
+    Column("task", Text, nullable=False),
+    Column("slot", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("plan_version", Integer, nullable=False),
+    Column("question_message", Text),
+    Column("answer_message", Text),
+    Column("asked_at", BigInteger, nullable=False),
+    Column("closed_at", BigInteger),
+    Column("document", LargeBinary),  # question, candidates, value: words, with a retention
+    UniqueConstraint("interaction_id", "key"),
+    sqlite_with_rowid=False,
+)
+Index(
+    "ix_clarifications_open",
+    clarifications.c.interaction_id,
+    unique=True,
+    sqlite_where=text("closed_at IS NULL"),
+    postgresql_where=text("closed_at IS NULL"),
+)
+Index("ix_clarifications_event_id", clarifications.c.event_id)
+Index("ix_clarifications_answer_message", clarifications.c.answer_message)
+
+continuations: Final = Table(  # rows of the inbox that continue an interaction
+    "continuations",
+    metadata,
+    Column("event_id", _ID, ForeignKey("inbox.id"), primary_key=True, autoincrement=False),
+    Column("interaction_id", Text, ForeignKey("interactions.id"), nullable=False),
+    Column("plan_version", Integer, nullable=False),
+    Column("document", LargeBinary),  # what was answered
+)
+Index("ix_continuations_interaction_id", continuations.c.interaction_id)
+
+command_runs: Final = Table(  # of commands that agents run; nothing of what they were run on (CMD-5)
+    "command_runs",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("event_id", _ID, nullable=False),
+    Column("command", Text, nullable=False),
+    Column("content", LargeBinary, nullable=False),  # salted digest
+    Column("state", Text, nullable=False),
+    Column("codes", Text, nullable=False, server_default=text("''")),
+    Column("started_at", BigInteger, nullable=False),
+    Column("closed_at", BigInteger),
+    sqlite_with_rowid=False,
+)
+Index(
+    "ix_command_runs_open",
+    command_runs.c.started_at,
+    sqlite_where=text("closed_at IS NULL"),
+    postgresql_where=text("closed_at IS NULL"),
+)
+Index("ix_command_runs_closed_at", command_runs.c.closed_at)
+
+command_slots: Final = Table(  # CMD-6: they end with the interaction of the request
+    "command_slots",
+    metadata,
+    Column("event_id", _ID, primary_key=True, autoincrement=False),  # of the request with which it began
+    Column("slot", Text, primary_key=True),
+    Column("command", Text, nullable=False),
+    Column("value", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
 approvals: Final = Table(
     "approvals",
     metadata,
@@ -392,6 +505,7 @@ approval_decisions: Final = Table(
     Column("account", Text),
     Column("way", Text, nullable=False),
     Column("for_whom", Text, nullable=False, server_default=text("''")),
+    Column("assurance", Text, nullable=False, server_default=text("'normal'")),
     Column("at", BigInteger, nullable=False),
     Column("words", Text),  # with a retention
     Column("proof", LargeBinary),

@@ -9,6 +9,7 @@ from bot.model.errors import StoreError
 from bot.storage.approvals import ApprovalReader, SqlApprovals
 from bot.storage.callbacks import SqlCallbacks
 from bot.storage.chat import SqlEntrances, SqlTimeline
+from bot.storage.commands import SqlCommands
 from bot.storage.database import (
     REVISION,
     Lock,
@@ -26,6 +27,7 @@ from bot.storage.filings import SqlFilings
 from bot.storage.grants import GrantReader, SqlGrants
 from bot.storage.inbox import SqlInbox
 from bot.storage.intents import SqlIntents
+from bot.storage.interactions import SqlInteractions
 from bot.storage.ledger import JournalReader, SqlJournal
 from bot.storage.outbox import SqlOutbox
 from bot.storage.overview import SqlOverview
@@ -53,6 +55,8 @@ class Store:
     passkeys: SqlPasskeys
     callbacks: SqlCallbacks
     intents: SqlIntents
+    interactions: SqlInteractions
+    commands: SqlCommands
     _writer: Writer
     _readers: tuple[Reader, ...]
     _lock: Lock
@@ -101,6 +105,8 @@ class Store:
             passkeys=SqlPasskeys(writer, points),
             callbacks=SqlCallbacks(writer, points),
             intents=SqlIntents(writer, points),
+            interactions=SqlInteractions(writer, points),
+            commands=SqlCommands(writer, points),
             _writer=writer,
             _readers=tuple(readers),
             _lock=lock,

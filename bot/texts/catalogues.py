@@ -22,6 +22,8 @@ SOURCES: Final = (
     "bot.questions.words:ENGLISH",
     "bot.deliveries.words:ENGLISH",
     "bot.approvals.words:ENGLISH",
+    "bot.clarifications.words:ENGLISH",
+    "bot.commands.words:ENGLISH",
     "bot.pages.words:ENGLISH",
 )
 """Sentences by key. They are named and not imported, because words lie below everything that speaks them."""

@@ -44,6 +44,7 @@ class Notice(StrEnum):
     DRAFT_UNKNOWN = "draft_unknown"  # to operators
     PASSKEY_LINK = "passkey_link"  # to an operator, in their private chat
     PASSKEY_NO_PAGES = "passkey_no_pages"  # likewise
+    PASSKEY_REVOKED = "passkey_revoked"  # likewise
     PASSKEY_ADDED = "passkey_added"  # to operators
     PASSKEY_DOUBTED = "passkey_doubted"  # to operators
 

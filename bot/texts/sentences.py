@@ -51,6 +51,8 @@ NOTICES: Final[dict[Notice, str]] = {
     "The link works once, for {minutes} minutes, and for you alone: please pass it to nobody.",
     Notice.PASSKEY_NO_PAGES: "Passkeys need the pages of this gateway, under https and a name. "
     "They are switched on in the configuration.",
+    Notice.PASSKEY_REVOKED: "Your passkey was taken away, so a new one comes in by whoever keeps this gateway: "
+    "they make the link with `discreet passkeys invite` and give it to you in person.",
     Notice.PASSKEY_ADDED: "A passkey was added for {person} (`{passkey}`); passkeys of this person now: {count}. "
     "If that was not their own doing: `discreet passkeys revoke {passkey}`.",
     Notice.PASSKEY_DOUBTED: "An approval by a passkey of {person} (`{passkey}`) was refused: its counter did not rise, "

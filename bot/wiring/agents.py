@@ -45,6 +45,7 @@ def agent(name: str, settings: AgentSettings) -> Agent:
                 options=settings.options,
                 stream=settings.stream,
                 images=settings.images,
+                asks_back=settings.asks_back,
                 allow_plain_http=settings.allow_plain_http,
                 total_s=180.0 if settings.total_s is None else settings.total_s,
                 wait_s=60.0 if settings.wait_s is None else settings.wait_s,

@@ -19,14 +19,20 @@ from bot.approvals.room import ApprovalRoom
 from bot.approvals.saying import Saying
 from bot.callbacks.posting import Poster
 from bot.callbacks.room import CallbackRoom
+from bot.clarifications.hearing import ClarificationHearing
+from bot.clarifications.room import ClarificationRoom
+from bot.commands.room import CommandRoom
+from bot.commands.telling import Telling
+from bot.config.commands import Command
 from bot.config.file import make_data_dir
-from bot.config.settings import CallbackAddress, Config
+from bot.config.settings import CallbackAddress, Config, Proposals
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.door import Door
 from bot.model.errors import ConfigError
 from bot.observability.health import Health
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel
+from bot.ports.commands import Endpoints
 from bot.ports.hearing import Hearer
 from bot.ports.store import OutboxState, Waiting
 from bot.questions.hearing import Hearing
@@ -37,6 +43,7 @@ from bot.runtime.daemon import Crew, Daemon, Sweeper
 from bot.runtime.facts import RecordNews
 from bot.runtime.gateway import Gateway
 from bot.runtime.inforce import PolicyInForce
+from bot.runtime.loop import Loop
 from bot.runtime.reports import Reports
 from bot.runtime.rulings import Rulings
 from bot.runtime.worker import Worker
@@ -84,6 +91,9 @@ def assemble(
     facts: Record | None = None,
     addresses: PageAddresses | None = None,
     callbacks: Sequence[CallbackAddress] = (),
+    proposals: Proposals | None = None,
+    commands: Mapping[str, Command] | None = None,
+    endpoints: Endpoints | None = None,
 ) -> Daemon:
     """Put a daemon together.
 
@@ -106,6 +116,9 @@ def assemble(
         dispatchers: names of the keys with which grants are made.
         addresses: of the pages that want a passkey; None: there are none.
         callbacks: addresses that agents may have told how something ended.
+        proposals: how much one agent may propose; None: as the configuration has it by default.
+        commands: that agents may run, by name.
+        endpoints: the way to those of commands; None: they are called over HTTP.
     """
     by_account = {channel.account: channel for channel in channels}
 
@@ -158,13 +171,16 @@ def assemble(
         clock=clock,
         page=addresses.approval,
         holds=store.passkeys.holds,
+        limits=proposals,
     )
     decided = deciding(
         approvals, questions, store=store.approvals, policy=policy, door=door, dispatcher=dispatcher, clock=clock
     )
     facts = Record(lambda: policy().record) if facts is None else facts
     health = Health() if health is None else health
-    hearers: list[Hearer] = [Hearing(questions, clock=clock), decided.hearing]
+    clarifications = ClarificationRoom(store=store.interactions, questions=questions, policy=policy, clock=clock)
+    clarifying = ClarificationHearing(clarifications, questions, policy=policy)
+    hearers: list[Hearer] = [clarifying, Hearing(questions, clock=clock), decided.hearing]
     reports = Reports(
         policy=policy,
         channels=by_account,
@@ -205,6 +221,27 @@ def assemble(
     )
     saying = Saying(room=approvals, filings=store.filings, channels=by_account, door=door, tell=reports.tell)
     approvals.take(saying)
+    if endpoints is None:
+        from bot.agents.endpoint import SignedEndpoints
+
+        endpoints = signed = SignedEndpoints()
+        services = (*services, signed.run)
+    room = CommandRoom(
+        commands or {},
+        store=store.commands,
+        endpoints=endpoints,
+        telling=Telling(
+            channels=by_account,
+            outbox=store.outbox,
+            dispatcher=dispatcher,
+            door=door,
+            tell=reports.say,
+            clock=clock,
+        ),
+        door=door,
+        policy=policy,
+        clock=clock,
+    )
     worker = Worker(
         policy=policy,
         agents=agents,
@@ -222,6 +259,8 @@ def assemble(
         hearers=hearers,
         record=facts,
         drafts=drafts,
+        loop=Loop(clarifications, clarifying),
+        commands=room,
     )
     gateway = Gateway(
         policy=policy,
@@ -233,10 +272,13 @@ def assemble(
         rulings=rulings,
         clock=clock,
         hearers=hearers,
+        clarifications=clarifications,
+        clarifying=clarifying,
     )
     called_back = CallbackRoom(store=store.callbacks, addresses=callbacks, poster=Poster(), clock=clock)
     of_people = Rooms(
         questions=questions,
+        clarifications=clarifications,
         approvals=approvals,
         passkeys=passkeys,
         grants=rooms.grants,
@@ -255,10 +297,12 @@ def assemble(
                 *sweepers,
                 store.inbox.sweep,
                 store.questions.sweep,
+                store.interactions.sweep,
                 store.deliveries.sweep,
                 store.approvals.sweep,
                 store.callbacks.sweep,
                 store.intents.sweep,
+                store.commands.sweep,
             ),
             channels=by_account,
             agents=tuple(agents.values()),
@@ -270,6 +314,7 @@ def assemble(
             saying=saying,
             grants=rooms.grants,
             schedule=rooms.schedule,
+            clarifications=clarifications,
             dispatcher=dispatcher,
             reports=reports,
             health=health,
@@ -284,6 +329,8 @@ def assemble(
                 decided.editing.run,
                 saying.run,
                 called_back.run,
+                clarifications.run,
+                room.recover,
                 *(one for ask in asking if (one := ask(of_people)) is not None),
             ),
         ),
@@ -342,6 +389,8 @@ async def run_gateway(config: Config) -> None:
             dispatchers=key_ring(config).dispatchers,
             callbacks=config.api.callbacks,
             facts=facts,
+            proposals=config.proposals,
+            commands=config.commands,
         )
         verbs.update(grant_verbs(daemon.crew.grants))
         verbs.update(approval_verbs(daemon.crew.approvals))

@@ -9,6 +9,7 @@ from bot.approvals.addresses import relying_party
 from bot.approvals.passkeys import Passkeys
 from bot.approvals.room import ApprovalRoom
 from bot.callbacks.room import CallbackRoom
+from bot.clarifications.room import ClarificationRoom
 from bot.config.credentials import KeyRing
 from bot.config.settings import Api, Config
 from bot.deliveries.grants import GrantRoom
@@ -36,6 +37,7 @@ class Rooms:
     grants: GrantRoom
     schedule: Schedule
     callbacks: CallbackRoom
+    clarifications: ClarificationRoom
     worker: Worker
     policy: Callable[[], Policy]
     intents: IntentStore
@@ -124,9 +126,11 @@ def parts_for_agents(rooms: Rooms, settings: Api, ring: KeyRing | None = None) -
     from bot.api.aap.provider import KIND, AapProvider
     from bot.api.approvals import ApprovalsApi
     from bot.api.callbacks import APPROVAL, QUESTION, approval_teller, question_teller
+    from bot.api.commands import CommandsApi
     from bot.api.deliveries import DeliveriesApi
     from bot.api.describing import DescriptionApi
     from bot.api.grants import GrantsApi
+    from bot.api.interactions import InteractionsApi
     from bot.api.questions import QuestionsApi
     from bot.api.site import Callers
     from bot.wiring.clock import utc_now
@@ -145,6 +149,8 @@ def parts_for_agents(rooms: Rooms, settings: Api, ring: KeyRing | None = None) -
     callbacks.take(KIND, aap.tell)
     return (
         QuestionsApi(rooms.worker, rooms.questions, clock=utc_now, callbacks=callbacks),
+        InteractionsApi(rooms.worker, rooms.clarifications),
+        CommandsApi(rooms.worker),
         ApprovalsApi(rooms.worker, rooms.approvals, clock=utc_now, callbacks=callbacks),
         aap,
         DeliveriesApi(rooms.schedule, people=rooms.person),

@@ -9,11 +9,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-import bot.api.approvals
 from bot.api.approvals import ApprovalsApi
 from bot.api.site import serve
 from bot.config.secret import Secret
-from bot.model.approval import ApprovalState
+from bot.config.settings import Proposals
+from bot.model.approval import Action, ApprovalState, Proposal
+from bot.model.errors import ProposalError
 from tests.acceptance.test_approvals_telegram import CLEO, OPEN, Deciding, until
 from tests.acceptance.test_questions_api import Working
 from tests.harness import ANN, BOB, BOT_ID, GROUP, INTERNAL, Clock, running
@@ -125,11 +126,11 @@ class There(Deciding):
 
 
 @asynccontextmanager
-async def there(tmp_path, api, *, at=DAY, policy=POLICY):
+async def there(tmp_path, api, *, at=DAY, policy=POLICY, proposals=None):
     agent, other = Working(), Working(name="idle")
     clock, port = Clock(at), asyncio.get_running_loop().create_future()
     async with running(
-        tmp_path, api=api, agent=agent, further=[other], limits=OPEN, policy=policy, clock=clock
+        tmp_path, api=api, agent=agent, further=[other], limits=OPEN, policy=policy, clock=clock, proposals=proposals
     ) as gateway:
         crew = gateway.daemon.crew
         service = asyncio.create_task(
@@ -170,6 +171,10 @@ async def test_rules_by_tool_and_values_say_which_calls_need_nobody_and_which_ne
         assert (never["state"], never["rule"]) == ("denied", "never")
         assert codes(await here.use(never)) == (409, "not_approved")
         assert (await here.use(small))[0] == 200
+        disguised = await here.put("w\u0456pe_disk")  # a Cyrillic letter
+        assert (disguised["state"], disguised["rule"]) == ("denied", "never")
+        twice = await here.put(parameters={"amount": 5, "Amount": 5000})
+        assert twice["state"] == "in_review"
 
 
 @rule("APPR-1", "APPR-7", "APPR-9")
@@ -641,13 +646,61 @@ async def test_a_look_waits_for_another_revision_or_for_the_decision(api, tmp_pa
         assert codes(await here.call("GET", f"/{one['id']}?since=-1")) == (400, "malformed")
 
 
+@rule("AGENT-5", "APPR-6")
+async def test_too_many_open_approvals_of_one_agent_are_refused_and_nobody_elses(api, tmp_path):
+    async with there(tmp_path, api, proposals=Proposals(most_open=2)) as here:
+        first = await here.put(parameters={"amount": 10})  # approved by a rule, and not used yet
+        await here.put(parameters={"amount": 100}, key="k")
+        further = {"action": "b", "parameters": {}}
+        assert codes(await here.call("POST", body=further)) == (429, "too_many_open")
+        assert (await here.call("POST", body={"action": "refund", "parameters": {"amount": 100}, "key": "k"}))[0] == 200
+        assert (await here.call("POST", body=further, key=OTHER_KEY))[0] == 201
+        assert (await here.use(first))[0] == 200
+        await here.call("POST", f"/{first['id']}/outcome", body={"executed": None})
+        assert codes(await here.call("POST", body=further)) == (429, "too_many_open"), "unknown is open, too"
+        await here.room.reconcile(first["id"], executed=False, evidence="I looked.", by="ops")
+        assert (await here.call("POST", body=further))[0] == 201
+
+
 @rule("AGENT-5")
-async def test_too_many_open_approvals_of_one_agent_are_refused_and_nobody_elses(api, tmp_path, monkeypatch):
-    monkeypatch.setattr(bot.api.approvals, "MAX_OPEN", 1)
-    async with there(tmp_path, api) as here:
+async def test_what_is_proposed_while_an_agent_works_is_bounded_as_what_it_posts(api, tmp_path):
+    async with there(tmp_path, api, proposals=Proposals(most_open=1)) as here:
         await here.put()
-        assert codes(await here.call("POST", body={"action": "b", "parameters": {}})) == (429, "too_many_open")
-        assert (await here.call("POST", body={"action": "b", "parameters": {}}, key=OTHER_KEY))[0] == 201
+        action = Action(name="b", parameters={})
+        with pytest.raises(ProposalError) as refused:
+            await here.room.propose(Proposal(action=action), agent="main", origin=None)
+        assert refused.value.code == "too_many_open"
+
+
+@rule("AGENT-5", "APPR-2")
+async def test_an_agent_that_proposes_and_takes_back_again_and_again_does_not_flood_the_operators(api, tmp_path):
+    async with there(tmp_path, api, proposals=Proposals(cards_at_once=2, cards_per_min=0.001)) as here:
+        for number in range(5):
+            one = await here.put(parameters={"amount": 100 + number})
+            if number < 2:
+                assert one["state"] == "in_review"
+            if number < 4:
+                assert (await here.call("DELETE", f"/{one['id']}"))[0] == 200
+        assert one["state"] == "proposed"
+        assert len(api.sent(INTERNAL)) == 2
+        await here.later(minutes=1)
+        assert len(api.sent(INTERNAL)) == 2
+        body = {"action": "refund", "parameters": {"amount": 7000}}
+        assert (await here.call("POST", body=body, key=OTHER_KEY))[1]["state"] == "in_review"
+        await here.say(f"/approve@desk_bot {one['code']}", command=True)  # whoever knows of it has it shown
+        await here.settled()
+        assert any(one["code"] in text for text in api.texts(INTERNAL)[3:])
+
+
+@rule("AGENT-5")
+async def test_what_waits_its_turn_is_shown_in_its_turn(api, tmp_path):
+    async with there(tmp_path, api, proposals=Proposals(cards_at_once=1, cards_per_min=600)) as here:
+        made = [await here.put(parameters={"amount": 100 + number}) for number in range(3)]
+        async with asyncio.timeout(20):
+            while "proposed" in [(await here.get(one))["state"] for one in made]:
+                await asyncio.sleep(0.05)  # bounded above
+        await here.settled()
+        assert len(api.sent(INTERNAL)) == 3
 
 
 @rule("OUT-6", "APPR-1")

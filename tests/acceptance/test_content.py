@@ -147,6 +147,16 @@ CARRIED = {
             OutFile(name="b", media_type="application/octet-stream", content="для Red Fox".encode("utf-16")),
         ),
     ),
+    "a page with marks in the name": Final(
+        text="here", files=(OutFile(name="a.html", media_type="text/html", content=b"<p>R&#101;d&nbsp;<b>F</b>ox</p>"),)
+    ),
+    "a file of JSON with escapes": Final(
+        text="here", files=(OutFile(name="a.json", media_type="application/json", content=b'{"for": "\\u0052ed Fox"}'),)
+    ),
+    "a link with escapes": Final(text="look: https://example.com/?for=Red%20Fox"),
+    "a link in the middle of the name": Final(text="like [Red](https://example.com/)Fox"),
+    "entities of a page": Final(text="like Red&nbsp;F&#111;x"),
+    "a name that is turned round": Final(text="like \u202exoF deR\u202c"),
     "a button": Final(text="choose", card=Card(buttons=(Button(label="Red Fox", value="1"),))),
     "the link of a button": Final(
         text="choose", card=Card(buttons=(Button(label="Go", url="https://example.com/red-fox"),))

@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 
 from bot.agents.webhook import WebhookAgent
+from bot.approvals import saying
 from bot.channels.telegram.limits import Limits
 from bot.model.approval import ApprovalState
 from bot.model.output import Final, Fragment, OutFile
@@ -253,6 +254,11 @@ async def test_the_words_that_hold_a_place_say_nothing_of_a_draft(api, tmp_path)
 AUTO_AFTER = POLICY + "autonomy: {auto_after: true}\n"
 
 
+@pytest.fixture(autouse=True)
+def _heard_at_once(monkeypatch):
+    monkeypatch.setattr(saying, "HEARD_FOR_S", 0.0)
+
+
 @rule("AUTO-7")
 async def test_time_approves_a_draft_where_the_policy_lets_it(api, tmp_path):
     clock = Clock()
@@ -309,6 +315,42 @@ async def test_the_action_of_an_operator_wins_over_the_deadline(api, tmp_path):
 
 
 @rule("AUTO-7")
+@pytest.mark.parametrize("label", ["Deny with reason…", "Return…", "Change…"])
+async def test_an_operator_who_has_begun_to_act_is_not_overtaken_by_the_deadline(api, tmp_path, label):
+    clock = Clock()
+    agent = says(PRICE, auto_after_s=3600)
+    async with drafting(tmp_path, api, agent, policy=AUTO_AFTER, clock=clock) as gateway:
+        await ask(gateway)
+        (card,) = cards(api)
+        await tap(gateway, card, label, sender=BOB)
+        assert (await draft(gateway)).auto_at is not None, "he is no operator"
+        await tap(gateway, card, label)
+        assert "Approved by itself" not in cards(api)[0]["text"]
+        clock.offset += timedelta(hours=2)
+        await look(gateway)
+        assert api.texts(GROUP) == []
+
+
+@rule("AUTO-7", "DUR-3")
+async def test_what_was_tapped_while_the_gateway_was_down_comes_before_a_deadline_that_passed_meanwhile(
+    api, tmp_path, monkeypatch
+):
+    monkeypatch.setattr(saying, "HEARD_FOR_S", 60.0)
+    clock = Clock()
+    agent = says(PRICE, auto_after_s=3600)
+    async with drafting(tmp_path, api, agent, policy=AUTO_AFTER, clock=clock) as gateway:
+        await ask(gateway)
+    (card,) = cards(api)
+    api.press(chat=INTERNAL, sender=ANN, message_id=card["message_id"], data=buttons(card)["Deny"])
+    clock.offset += timedelta(hours=2)
+    async with drafting(tmp_path, api, agent, policy=AUTO_AFTER, clock=clock) as gateway:
+        await gateway.settled()
+        await look(gateway)
+        assert api.texts(GROUP) == []
+        assert "denied" in api.sent(INTERNAL)[0]["text"]
+
+
+@rule("AUTO-7")
 async def test_filing_again_moves_the_deadline_and_without_one_clears_it(api, tmp_path):
     clock = Clock()
     deadlines = iter([600, 1200, None])
@@ -341,13 +383,17 @@ async def test_what_nobody_could_see_is_not_approved_by_time(api, tmp_path):
         assert api.texts(GROUP) == []
 
 
-@rule("AUTO-7", "APPR-9")
-async def test_what_wants_a_passkey_is_not_approved_by_time(api, tmp_path):
+@rule("AUTO-7", "APPR-8", "APPR-9")
+@pytest.mark.parametrize("wanted", ["assurance: high", "quorum: 2"])
+async def test_what_wants_a_passkey_or_two_people_is_not_approved_by_time(api, tmp_path, wanted):
     clock = Clock()
-    high = f"{AUTO_AFTER}approvals: {{rules: [{{name: sure, then: ask, systems: [discreet], assurance: high}}]}}\n"
+    high = f"{AUTO_AFTER}approvals: {{rules: [{{name: sure, then: ask, systems: [discreet], {wanted}}}]}}\n"
+    high = high.replace("operators: [ann]", "operators: [ann, eve]")
+    high = high.replace("people:\n", 'people:\n  eve: {accounts: ["telegram:503"]}\n')
     async with drafting(tmp_path, api, says(PRICE, auto_after_s=60), policy=high, clock=clock) as gateway:
         await ask(gateway)
         assert (await draft(gateway)).rule == "sure"
+        assert "Approved by itself" not in cards(api)[0]["text"]
         clock.offset += timedelta(days=1)
         await look(gateway)
         assert api.texts(GROUP) == []
@@ -405,6 +451,17 @@ async def test_files_go_with_the_draft_as_they_were_shown(api, tmp_path):
         await tap(gateway, card, "Approve")
         (sent,) = api.sent(GROUP)
         assert (sent["document"]["file_name"], sent["caption"]) == ("prices.csv", "Here it is.")
+
+
+@rule("AUTO-4")
+async def test_a_price_in_a_file_makes_a_draft_whatever_the_file_is_called(api, tmp_path):
+    file = OutFile(
+        name="a", media_type="application/octet-stream", content='{"говорю": "Our price is 90 EUR."}'.encode()
+    )
+    async with drafting(tmp_path, api, says("Here it is.", files=(file,))) as gateway:
+        await ask(gateway)
+        assert api.sent(GROUP) == []
+        assert len(cards(api)) == 1
 
 
 @rule("APPR-3", "AUTO-6")

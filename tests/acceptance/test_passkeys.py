@@ -229,6 +229,39 @@ async def test_what_the_policy_alone_wanted_a_passkey_for_is_found_when_its_proo
         assert sentence in said.out + said.err
 
 
+FORGED = {
+    "a tap": "'tap', 'ann', 'telegram:501'",
+    "a passkey": "'passkey', 'ann', 'telegram:501'",
+    "the policy": "'policy', '', NULL",
+    "the time": "'time', '', NULL",
+}
+
+
+@rule("APPR-9", "DUR-4")
+@pytest.mark.parametrize("way", FORGED)
+@pytest.mark.parametrize(
+    "rules", ["", "approvals: {rules: [{name: m, tools: [transfer], then: ask, assurance: high}]}"]
+)
+async def test_an_approval_that_nobody_has_given_is_found(tmp_path, api, capsys, way, rules):
+    async with opened(tmp_path, api, policy=f"{PEOPLE}\n{rules}\n") as desk:
+        approval, _ = await desk.proposes(assurance=Assurance.NORMAL)
+    config = tmp_path / "config.yaml"
+    config.write_text(CONFIG)
+    config.chmod(0o600)
+    assert await asyncio.to_thread(verify_proofs, config, None) == 0
+    capsys.readouterr()
+    with closing(sqlite3.connect(tmp_path / "discreet.db")) as store:
+        store.execute("UPDATE approvals SET state = 'approved'")
+        store.execute(
+            "INSERT INTO approval_decisions (approval_id, version, verdict, at, words, way, person, account)"
+            f" SELECT id, version, 'approve', proposed_at, '', {FORGED[way]} FROM approvals"
+        )
+        store.commit()
+    for asked in (None, approval.id):
+        assert await asyncio.to_thread(verify_proofs, config, asked) == 1
+        assert "nobody has given it" in capsys.readouterr().out
+
+
 @rule("APPR-9")
 async def test_an_approval_by_tap_needs_no_proof(desk, tmp_path, capsys):
     approval, _ = await desk.proposes(assurance=Assurance.NORMAL)
@@ -364,6 +397,17 @@ async def test_whoever_takes_over_the_chat_account_of_an_operator_with_a_passkey
     status, answer = await desk.posts(path, {"credential": thief.create(made, origin=ORIGIN)})
     assert status == 409
     assert len(await desk.gateway.daemon.crew.passkeys._store.of("ann")) == 1
+
+
+@rule("APPR-9")
+async def test_a_chat_account_that_was_stolen_with_the_device_brings_no_passkey_in_once_that_one_was_revoked(desk):
+    await desk.enrols()
+    passkeys = desk.gateway.daemon.crew.passkeys
+    (known,) = await passkeys._store.of("ann")
+    assert await passkeys.revoke(known.id)
+    (said,) = await desk.says(ANN, "/passkey")
+    assert "discreet passkeys invite" in said
+    assert ORIGIN not in said
 
 
 @rule("APPR-9")

@@ -90,6 +90,7 @@ def decision(approval, verdict=Verdict.APPROVE, **more) -> Decision:
         "at": NOW,
         "words": "fine",
         "for_whom": "cleo",
+        "assurance": Assurance.HIGH,
         "proof": b"{}",
     }
     return Decision(**{**values, **more})
@@ -208,7 +209,7 @@ async def test_decisions_are_added_and_the_record_has_them_without_words_or_ids(
         "approve",
         "tap",
     )
-    assert (record["bypass"], record["proof"], record["words"]) == (1, 1, 1)
+    assert (record["bypass"], record["high"], record["words"]) == (1, 1, 1)
     written = json.dumps([one.facts for one in await store.journal.tail(50)])
     for word in ("fine", "ann", "telegram:501", "refund", "shop", "id1", "CODE1", approval.version, "key1"):
         assert word not in written

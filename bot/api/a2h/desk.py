@@ -22,6 +22,7 @@ from bot.api.a2h.refusing import (
     CONFLICT,
     EXPIRED,
     INVALID,
+    LIMITED,
     PRINCIPAL,
     QUIET,
     REPLAY,
@@ -148,7 +149,7 @@ class IntentDesk:
             self._check_quiet(envelope)
             self._check_callback(envelope, credential.name)
             if await self._store.count(credential.name) >= MAX_OPEN:
-                raise A2hError(429, "ERR.RATE_LIMITED", f"{MAX_OPEN} interactions of yours are open", after_s=60.0)
+                raise A2hError(429, LIMITED, f"{MAX_OPEN} interactions of yours are open", after_s=60.0)
             wanted = Intent(
                 id=uuid.uuid4().hex,
                 agent=credential.name,
@@ -267,7 +268,7 @@ class IntentDesk:
                 scheme=SCHEME,
             )
         except CallbackError as error:
-            raise A2hError(429, "ERR.RATE_LIMITED", str(error), after_s=60.0) from None
+            raise A2hError(429, LIMITED, str(error), after_s=60.0) from None
 
     # what it becomes
 
@@ -363,12 +364,14 @@ class IntentDesk:
             approval = await self._approvals.propose(
                 proposal, agent=interaction.agent, origin=None, new_id=interaction.id
             )
-            if approval.state is ApprovalState.PROPOSED:
+            if approval.state is ApprovalState.PROPOSED and not self._approvals.can_be_shown(approval):
                 await self._approvals.cancel(approval.id)
                 raise A2hError(503, UNAVAILABLE, "it can be shown to nobody", reason="no_channel")
         except ProposalError as error:
             if error.code == "not_entitled":
                 raise A2hError(422, PRINCIPAL, "the policy lets others decide about this") from None
+            if error.code == "too_many_open":
+                raise A2hError(429, LIMITED, str(error), after_s=60.0) from None
             status, code = (409, CONFLICT) if error.code in ("unreconciled", "key_used") else (422, INVALID)
             raise A2hError(status, code, str(error), reason=error.code) from None
         aimed = replace(interaction, subject=approval.id)

@@ -38,7 +38,7 @@ from bot.api.aap.wire import (
     status_of,
 )
 from bot.api.answering import RefusedError, body_of, json_answer, read_wait
-from bot.api.approvals import MAX_OPEN, PROPOSALS
+from bot.api.approvals import PROPOSALS
 from bot.api.site import CREDENTIAL, Answering, Callers, Handler
 from bot.approvals.proposing import MAX_NOTE
 from bot.config.credentials import Credential, Scope
@@ -123,9 +123,6 @@ class AapProvider:
         named = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
         proposal = read_submission(await body_of(request), key=f"aap:{named}")
         async with self._proposing[agent]:
-            mine = [one.key for one in await self._room.pending() if one.agent == agent]
-            if len(mine) >= MAX_OPEN and proposal.key not in mine:
-                raise RefusedError(429, "too_many_open", f"{MAX_OPEN} requests of yours are open", after_s=60.0)
             before = self._clock()
             try:
                 approval = await self._room.propose(proposal, agent=agent, origin=None)
@@ -263,6 +260,8 @@ def _refusal(error: ProposalError) -> RefusedError:
     match error.code:
         case "key_used":
             return RefusedError(409, "idempotency_conflict", str(error))
+        case "too_many_open":
+            return RefusedError(429, "too_many_open", str(error), after_s=60.0)
         case "unreconciled":
             return RefusedError(409, "unreconciled", str(error))
         case _:

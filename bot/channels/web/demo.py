@@ -85,6 +85,13 @@ THINGS_TO_TRY = (
         person="carlos",
         text="@desk who celebrates with you?",
     ),
+    Try(
+        title="Be understood",
+        hint="Two questions that build on each other. Change your mind: reply to the first once you have answered it.",
+        room="customer",
+        person="carla",
+        text="@desk a tasting menu, please",
+    ),
 )
 
 

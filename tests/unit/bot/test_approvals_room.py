@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from bot.approvals import timing
+from bot.approvals import book, room, timing
 from bot.approvals.deciding import is_version
 from bot.approvals.room import ApprovalRoom
 from bot.channels.telegram.channel import TelegramChannel
@@ -239,6 +239,20 @@ async def test_only_who_may_decide_may_change_it(there):
     assert refused.value.code == "unknown"
 
 
+@rule("AGENT-5", "APPR-3")
+async def test_an_agent_changes_one_call_so_often_and_not_for_ever(there, monkeypatch):
+    monkeypatch.setattr(room, "MOST_VERSIONS", 3)
+    one = await there.propose()
+    for number in range(2, 5):
+        action = Action(name="deploy", parameters={"n": number})
+        one = await there.room.revise(one.id, action, by=None, revision=one.revision)
+    with pytest.raises(ProposalError) as refused:
+        await there.room.revise(one.id, Action(name="deploy"), by=None, revision=one.revision)
+    assert refused.value.code == "too_many_versions"
+    changed = await there.room.revise(one.id, Action(name="deploy"), by=ANN, revision=one.revision)
+    assert changed.replaced[-1] == (one.version, "ann")
+
+
 @rule("APPR-6")
 async def test_a_reconciliation_wants_evidence_and_something_to_reconcile(there):
     one = await there.propose()
@@ -317,3 +331,41 @@ async def test_a_store_that_fails_for_a_while_is_asked_again(there, monkeypatch)
     task.cancel()
     assert found.state is ApprovalState.EXPIRED
     assert await there.room.changed("none", since=1) is None
+
+
+ESCALATED = TEXT.replace(
+    "rules: [",
+    'rules: [{name: slow, tools: [slow], then: ask, shown: ["telegram:7001:-100200"], '
+    'escalate: {after: 1h, shown: ["telegram:7001:-100200", "telegram:7001:-100300"]}}, ',
+)
+
+
+@rule("APPR-8")
+async def test_a_card_that_is_on_its_way_is_not_made_again_when_others_are_asked(there):
+    there.policy = load(ESCALATED, source="p", environment={})
+    await there.propose(name="slow", arrive=False)
+    there.now += timedelta(hours=1)
+    await there.room._timing.look()
+    assert [part.new.part.destination for part in there.waiting] == [HOME, ELSEWHERE]
+
+
+@rule("AGENT-5", "APPR-1")
+async def test_what_is_looked_at_every_second_is_judged_and_read_once(there, monkeypatch):
+    judged = []
+    judge = book.judge_call
+
+    def counting(policy, call):
+        judged.append(call.action)
+        return judge(policy, call)
+
+    monkeypatch.setattr(book, "judge_call", counting)
+    one = await there.propose()
+    for _ in range(3):
+        await there.room._timing.look()
+    assert judged == ["deploy"]
+    (first,), (second,) = await there.room.pending(), await there.room.pending()
+    assert first is second
+    there.policy = load(TEXT.replace("tools: [wipe]", "tools: [deploy]"), source="p", environment={})
+    assert isinstance(await there.decide(one), Already)
+    assert judged == ["deploy", "deploy"]
+    assert await there.room.pending() == []

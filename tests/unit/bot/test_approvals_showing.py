@@ -121,6 +121,12 @@ def verbs(part):
         ("a\tb\r\nc", "a⇥   b␍\nc"),
         ("❤️ 👩‍💻 👍🏽 1️⃣", "❤️ 👩‍💻 👍🏽 1️⃣"),
         ("👩\u200dx", "👩⟨U+200D⟩x"),
+        ("p\u0430ypal.com, g\u043e\u043egle", "p⟨U+0430⟩ypal.com, g⟨U+043E⟩⟨U+043E⟩gle"),
+        ("\u0399gnore \U0001d429aypal", "⟨U+0399⟩gnore ⟨U+1D429⟩aypal"),
+        (
+            "IT-отдел, PDF-\u0430, Łódź, naïve, nº 5 m², aпp, α-Version",
+            "IT-отдел, PDF-\u0430, Łódź, naïve, nº 5 m², aпp, α-Version",
+        ),
     ],
 )
 def test_what_is_unseen_is_written_out(text, shown):

@@ -207,6 +207,17 @@ def test_before_the_first_login_there_may_be_nothing_to_serve(config_file):
     assert load_config(config_file(ECHO), {}, idle=True).matrix == ()
 
 
+def test_the_example_of_commands_loads(tmp_path):
+    lines = [line.removeprefix("# ") for line in (ROOT / "config.example.yaml").read_text().splitlines()]
+    start = next(number for number, line in enumerate(lines) if line.startswith("commands:"))
+    section = "\n".join(lines[start : lines.index("", start)])
+    path = tmp_path / "config.yaml"
+    path.write_text(f"chat: {{enabled: true, rooms: {{r: {{title: R, members: [ann]}}}}}}\n{ECHO}\n{section}\n")
+    path.chmod(0o600)
+
+    assert list(load_config(path, {"ORDERS_SECRET": "whsec_" + "c" * 32}).commands) == ["close_order"]
+
+
 def test_the_example_of_matrix_loads(tmp_path):
     written = (ROOT / "config.example.yaml").read_text()
     lines = [line.removeprefix("# ") for line in written.splitlines()]

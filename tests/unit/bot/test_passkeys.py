@@ -8,7 +8,7 @@ import pytest
 
 from bot.approvals.addresses import PageAddresses, relying_party
 from bot.approvals.challenges import CHALLENGE_LASTS
-from bot.approvals.passkeys import INVITE_LASTS, Refusal, Signed, short
+from bot.approvals.passkeys import INVITE_LASTS, NoLink, Refusal, Signed, short
 from bot.approvals.proofs import CeremonyError, decoded, encoded, read_proof
 from bot.approvals.verifying import faults
 from bot.model.approval import Action, ApprovalState, DecidedBy
@@ -410,6 +410,20 @@ async def test_a_further_passkey_comes_in_by_one_that_is_there_or_by_the_admin(d
     assert len(await desk.store.passkeys.of("ann")) == 3
 
 
+async def test_where_the_last_passkey_was_revoked_the_admin_alone_lets_another_one_in(desk, device):
+    before = (await desk.passkeys.link_for("telegram:501")).rpartition("/")[2]
+    asked = await desk.passkeys.creation(before)
+    options = await desk.passkeys.creation(before, device.get(asked, origin=ORIGIN))
+    (known,) = await desk.store.passkeys.of("ann")
+    assert await desk.passkeys.revoke(known.id)
+    assert await desk.passkeys.link_for("telegram:501") is NoLink.REVOKED
+    assert await desk.passkeys.invited(before) is None
+    created = Authenticator().create(options, origin=ORIGIN)
+    assert await desk.passkeys.enrol(before, created, label="") is Refusal.GONE
+    await desk.enrolled(Authenticator())  # the admin's link
+    assert len(await desk.store.passkeys.of("ann")) == 1
+
+
 async def test_a_copy_that_is_used_for_another_passkey_is_told(desk, device):
     token = (await desk.passkeys.link_for("telegram:501")).rpartition("/")[2]
     await approve(desk, device, desk.room.put(approval()))
@@ -458,14 +472,14 @@ async def test_only_operators_get_a_link(desk):
     for nobody in ("bob", "nobody", ""):
         with pytest.raises(ConfigError, match="no operator"):
             await desk.passkeys.invite(nobody)
-    assert await desk.passkeys.link_for("telegram:502") is None
-    assert await desk.passkeys.link_for(None) is None
+    assert await desk.passkeys.link_for("telegram:502") is NoLink.NO_PAGES
+    assert await desk.passkeys.link_for(None) is NoLink.NO_PAGES
     assert (await desk.passkeys.link_for("telegram:501")).startswith(f"{BASE}/k/")
 
 
 async def test_without_pages_there_is_no_link(tmp_path):
     async with bench(tmp_path, base_url="http://desk.example.org") as desk:
-        assert await desk.passkeys.link_for("telegram:501") is None
+        assert await desk.passkeys.link_for("telegram:501") is NoLink.NO_PAGES
         with pytest.raises(ConfigError, match="https"):
             await desk.passkeys.invite("ann")
         assert desk.addresses.approval("ap1", "0" * 64) is None

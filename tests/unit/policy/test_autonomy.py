@@ -45,7 +45,10 @@ RAISED = {
     ],
     H.MOVING_MONEY: [
         "I have transferred 500 EUR", "I transferred the money", "We've just refunded 20 of them", "We have refunded you.",
-        "I have paid your invoice", "we wired €500", "я перевёл деньги", "мы перевели 500", "he transferido el dinero",
+        "I have paid your invoice", "we wired €500", "я перевёл деньги", "мы перевели 500 евро", "he transferido el dinero",
+        "We have paid you EUR 20", "I have sent you 20 euros", "I have sent the money", "we wired 500 to your account",
+        "мы перевели 5 000 рублей", "мы перевели вам 300.", "преведохме 20 лева", "hemos transferido 300 a su cuenta",
+        "Wir haben 20 überwiesen.", "Wir haben 20 CHF erstattet.",
         "преведох сумата", "ich habe überwiesen", "Wir haben Ihnen heute 500 Euro überwiesen.", "платёж проведён",
     ],
     H.ENTERING_CREDENTIALS: [
@@ -82,6 +85,11 @@ ROUTINE = [
     "Once you have entered your password, click OK. The library was published on PyPI in 2020.",
     "Я перевёл текст и подписал вас на рассылку. Введите пароль на сайте.",
     "He transferido su llamada; преведох текста; подписах ви за новини.",
+    "I have sent you the invoice by mail. We have sent 3 parcels. We have paid 2 visits to the site. I transferred 4 calls.",
+    "We have refunded nobody; we paid 100 % attention. The contract will be sent by post; the agreement will arrive soon.",
+    "Мы перевели 5 страниц договора. Я перевёл 3 статьи. Преведох 3 страници.",
+    "Hemos pagado 3 visitas. He transferido 2 llamadas.",
+    "Wir haben 20 Patienten überwiesen. Ich habe gestern 3 Stunden bezahlt geparkt.",
     "Wir haben Sie an einen Facharzt überwiesen. Haben Sie Ihr Passwort eingegeben?",
 ]
 

@@ -57,6 +57,7 @@ FOUND = {
     ],
     Disclosed.HOST_PATH: [
         "see /home/anna/notes.txt",
+        "it is in $HOME/work",
         "`/srv/agent/data`",
         "in /var/log/agent.log",
         "(/etc/passwd)",
@@ -177,6 +178,7 @@ FOUND = {
         "12/12 tests passed",
         "tests passed 12/12",
         "3 passed, 1 failed",
+        "pytest: 3 failed, 12 passed",
         "build #41 failed",
         "Ответ отправлен на утверждение оператору",
         "Сообщение ожидает одобрения оператора",

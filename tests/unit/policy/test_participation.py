@@ -151,6 +151,24 @@ def test_an_edit_starts_at_most_what_the_original_did_not(original, reason):
 
 
 @pytest.mark.parametrize(
+    ("an_event", "original", "reason"),
+    [
+        (event(kind=Kind.EDIT), Original.TAKEN, R.CORRECTION),
+        (event(kind=Kind.EDIT, mentions_others=True), Original.TAKEN, R.ADDRESSED_TO_OTHER),
+        (event(kind=Kind.EDIT, mentions_self=True, mentions_others=True), Original.TAKEN, R.CORRECTION),
+        (direct(kind=Kind.EDIT), Original.TAKEN, R.CORRECTION),
+        (event(kind=Kind.EDIT), Original.FOREIGN, R.EDIT_BY_ANOTHER),
+        (event(kind=Kind.EDIT), Original.MUTED, R.NO_ADDRESS),
+        (event(), Original.UNSEEN, R.NO_ADDRESS),
+    ],
+)
+def test_an_edit_of_an_answer_is_a_correction(an_event, original, reason):
+    made = judged(an_event, memory=replace(MEMORY, original=original, corrects=True))
+    assert made.reason is reason
+    assert made.control is (reason is R.CORRECTION)
+
+
+@pytest.mark.parametrize(
     ("an_event", "reason", "gate"),
     [
         (event(identity_known=False, mentions_self=True), R.IDENTITY_UNKNOWN, Gate.IDENTITY),
@@ -348,7 +366,11 @@ EVENTS = st.builds(
 @given(EVENTS)
 def test_no_event_is_answered_without_evidence(an_event):
     decision = judged(an_event, by=with_channel(INTERNAL, require_mention=False, answer_operators=True))
-    if decision.outcome is Outcome.RESPOND and an_event.chat is Chat.GROUP and an_event.kind is not Kind.TAP:
+    if (
+        decision.outcome is Outcome.RESPOND
+        and an_event.chat is Chat.GROUP
+        and an_event.kind not in (Kind.TAP, Kind.INVITE)
+    ):
         trusted = decision.audience is Audience.INTERNAL and an_event.origin is Origin.HUMAN
         own_command = an_event.command is not None and an_event.command.target is Target.SELF
         assert an_event.mentions_self or own_command or an_event.reply is TO_SELF or trusted

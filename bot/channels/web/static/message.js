@@ -235,6 +235,7 @@ function actions(message, room) {
 
 const ICONS = { respond: "answered", mute: "silent", defer: "waiting" };
 const WORDLESS = new Set(["silent", "stopped", "withdrawn"]);
+const PLAN = "plan_version:";
 const PLAIN = new Set(["answered", "acknowledged", "control"]);
 
 /** What people saw of it: a request that was let through counts as waiting until something came of it. */
@@ -253,6 +254,8 @@ function decision(made) {
   badge.title = sentence;
   badge.append(icon(ICONS[outcome]), make("b", "", say(`decision.${outcome}`)), make("code", "", made.reason));
   if (made.result && !PLAIN.has(made.result)) badge.append(make("code", "", `· ${made.result}`));
+  const version = made.notes.find((note) => note.startsWith(PLAN));
+  if (version) badge.append(make("code", "plan", `· plan ${version.slice(PLAN.length)}`));
   const more = make("div", "why");
   more.append(make("p", "", sentence));
   if (made.observe) more.append(make("p", "", say("decision.observed")));

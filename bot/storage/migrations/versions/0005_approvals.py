@@ -161,6 +161,7 @@ def upgrade() -> None:
         sa.Column("account", sa.Text(), nullable=True),
         sa.Column("way", sa.Text(), nullable=False),
         sa.Column("for_whom", sa.Text(), server_default=sa.text("''"), nullable=False),
+        sa.Column("assurance", sa.Text(), server_default=sa.text("'normal'"), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("words", sa.Text(), nullable=True),
         sa.Column("proof", sa.LargeBinary(), nullable=True),

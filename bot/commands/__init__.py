@@ -1,0 +1,1 @@
+"""Commands that an agent may run on behalf of a person (CMD)."""

@@ -1,0 +1,1 @@
+"""Whose messages belong together (CLAR-1)."""
