@@ -43,6 +43,13 @@ class AgentsDesk(Deciding):
         self.callbacks: CallbackRoom | None = None
         self.aap: AapProvider | None = None
 
+    @property
+    def cards(self) -> list[Any]:
+        """One of each approval: what answers a card is none, and neither is what was replaced by another version."""
+        return [
+            one for one in super().cards if "reply_to_message" not in one and "replaced by a newer" not in one["text"]
+        ]
+
     async def call(
         self, method: str, path: str, body: Any = None, *, key: str | None = KEY, **headers: str
     ) -> tuple[int, Any]:

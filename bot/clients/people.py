@@ -125,7 +125,6 @@ class People:
         request: id of the gateway's request on which the agent works; questions need one.
         ttl_s: seconds until an approval expires; None: as the policy says.
         task: what people read beside each action.
-        claim_key: of this process: begun anew after a crash, it can't claim again what it has claimed.
     """
 
     gateway: Gateway
@@ -133,7 +132,6 @@ class People:
     request: str | None = None
     ttl_s: int | None = None
     task: str = ""
-    claim_key: str = field(default_factory=lambda: uuid.uuid4().hex, repr=False)
 
     def put(self, item: Call | Asked, *names: str) -> Standing:
         """Put it to people; what was put under these names before is the same.
@@ -199,6 +197,7 @@ class People:
         return settled, used
 
     def _claim(self, call: Call, approval: Approval) -> tuple[Settled, Used | None]:
+        claim_key = uuid.uuid4().hex  # nobody can claim again what was claimed: no other run, and none after a crash
         for _ in range(_TRIES):
             if approval.state != "approved":
                 return _refused(approval), None
@@ -208,7 +207,7 @@ class People:
                 words = f"Other values would be approved: {dict(approval.parameters)}. It was not carried out."
                 return Settled(kind="reject", message=words, said=True), None
             try:
-                claimed = self.gateway.claim(approval, claim_key=self.claim_key)
+                claimed = self.gateway.claim(approval, claim_key=claim_key)
             except RefusedError as error:
                 if error.code == "claimed":
                     raise UnclearError(approval.code) from None

@@ -4,6 +4,7 @@ It is read by the same strict YAML as the policy: unknown and duplicate keys, su
 refused with their line and mend. Pydantic is imported here, so this module is imported late.
 """
 
+import ipaddress
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -245,10 +246,12 @@ class _Builder:
         address = urlsplit(written.to)
         host = address.hostname or ""
         here = host in _LOOPBACK or host.endswith(".localhost")
+        private = here or _is_private(host)
         if address.scheme != "https" and not (here or written.allow_plain_http):
             self._report((*path, "to"), "this is no https address", "write https://, or allow_plain_http: true")
-        if here and not written.allow_private:
-            self._report((*path, "to"), "this address is on this machine", "write allow_private: true if it is meant")
+        if private and not written.allow_private:
+            text = "this address is on this machine or in a private network"
+            self._report((*path, "to"), text, "write allow_private: true if it is meant")
         for number, name in enumerate(written.agents):
             if name not in agents:
                 self._report((*path, "agents", number), "this agent is not listed", nearest(name, agents))
@@ -481,3 +484,11 @@ class _Builder:
             return self._path.parent / Path(name).expanduser()
         except RuntimeError:
             raise ConfigError(f"{self._path}: a path starts with ~ and there is no such home. Write it whole") from None
+
+
+def _is_private(host: str) -> bool:
+    """Whether it is an IP address that is not on the open internet."""
+    try:
+        return not ipaddress.ip_address(host).is_global
+    except ValueError:
+        return False

@@ -377,7 +377,8 @@ async def test_a_receiver_is_verified_gets_a_credential_and_wakes_what_waits(api
                 assert (handle["thread"], request.status, request.id) == ("7", "approved", pending.request_id)
                 assert isinstance(await soon(AsyncGate(client, mode="async").check(one)), Allow)
             await receiver.client.aclose()
-            assert b"120" not in server.came[-1][2]  # that something is decided, and not what
+            told = json.loads(server.came[-1][2])  # that something is decided, and not what
+            assert told.keys() == {"id", "type", "instance_id", "request_id", "created_at"}
             # the credential is for the protocol alone
             assert (await desk.call("GET", "/v1/approvals", key=made.token))[0] == 401
             assert (await desk.call("POST", "/aap/v1/instances", {}, key=made.token))[0] == 401

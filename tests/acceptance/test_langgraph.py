@@ -262,6 +262,22 @@ async def test_what_a_dead_process_has_claimed_is_not_claimed_again_before_someb
         assert shop.ran == []
 
 
+@rule("APPR-5")
+async def test_of_two_runs_of_one_thread_one_uses_the_approval(api, tmp_path):
+    shop, saver = Shop(), InMemorySaver()
+    async with agents_desk(tmp_path, api) as desk:
+        people = people_of(desk)
+        first = agent(shop, [says(call("refund", order=17, amount=120)), AIMessage(content="done")], saver=saver)
+        async with at_work(arun(first, PLEASE, CONFIG, people=people)) as one:
+            await desk.card_of(0)
+            second = agent(shop, [AIMessage(content="done")], saver=saver)
+            async with at_work(arun(second, PLEASE, CONFIG, people=people)) as two:
+                await desk.press_on(0, "Approve")
+                ended = await asyncio.wait_for(asyncio.gather(one, two, return_exceptions=True), 40)
+        assert shop.ran == [("refund", {"order": 17, "amount": 120})]
+        assert [type(one) for one in ended if isinstance(one, Exception)] in ([UnclearError], [])
+
+
 # Agent Inbox, and questions
 
 

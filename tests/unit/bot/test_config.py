@@ -475,6 +475,7 @@ def test_addresses_that_may_be_called_back_are_listed_with_their_secrets(load, r
     for text, message, mend in (
         ("to: 'http://f.example.org'", "no https address", "allow_plain_http"),
         ("to: 'http://localhost:5678'", "on this machine", "allow_private: true"),
+        ("to: 'https://10.0.0.7'", "in a private network", "allow_private: true"),
         ("to: f.example.org", "no web address", "https://"),
         ("to: 'https://f.example.org', agents: [mian]", "not listed", "main?"),
         ("to: 'https://f.example.org', secret: SYNTHETIC", "no secret of a webhook", "whsec_"),
