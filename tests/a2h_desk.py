@@ -20,7 +20,7 @@ import rfc8785
 from joserfc import jws
 from joserfc.jwk import KeySet
 
-from bot.api.site import serve
+from bot.api.site import Callers, application, serve
 from bot.approvals.addresses import PageAddresses, relying_party
 from bot.config.credentials import OF_AGENTS, Credentials, KeyRing
 from bot.config.settings import Api, CallbackAddress
@@ -112,6 +112,7 @@ class A2hDesk:
         self.client = self.agent()
         self.desk: Any = None
         self.rooms: Any = None
+        self.application: Any = None
 
     def agent(self, name: str = "main", *, agent_id: str | None = None, **limits: Any) -> A2hClient:
         """A client with a new key."""
@@ -196,8 +197,8 @@ async def a2h_desk(
 
     def serving(rooms: Rooms) -> Service:
         site, desk = a2h(rooms, settings, data_dir=folder, platforms={"telegram"}, passkeys=passkeys)
-        kept.extend((rooms, desk))
         parts = (*parts_for_agents(rooms, settings, ring), site)
+        kept.extend((rooms, desk, application(parts, Callers(ring))))
 
         async def service() -> None:
             async with asyncio.TaskGroup() as group:
@@ -223,7 +224,7 @@ async def a2h_desk(
             url = f"http://127.0.0.1:{await port}"
         async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(total=60)) as http:
             desk = A2hDesk(api, gateway, url, http, keys)
-            desk.rooms, desk.desk = kept
+            desk.rooms, desk.desk, desk.application = kept
             yield desk
 
 

@@ -53,6 +53,7 @@ def document() -> dict[str, Any]:
     """The document."""
     from importlib.metadata import PackageNotFoundError, version
 
+    from bot.api.loop_shapes import OF_LOOPS
     from bot.api.shapes import OF_A2H, OF_OURS
 
     try:
@@ -68,9 +69,9 @@ def document() -> dict[str, Any]:
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": "/"}],
-        "paths": {**_ours(), **_a2h()},
+        "paths": {**_ours(), **_loops(), **_a2h()},
         "components": {
-            "schemas": {**OF_OURS, **OF_A2H},
+            "schemas": {**OF_OURS, **OF_LOOPS, **OF_A2H},
             "securitySchemes": {
                 "key": {"type": "http", "scheme": "bearer", "description": "A key of discreet keys add."},
                 "a2h": {"type": "apiKey", "in": "header", "name": "X-A2H-API-Key"},
@@ -139,6 +140,36 @@ def _ours() -> dict[str, Any]:
         f"{grant}/{{id}}": {
             "get": _operation("lookAtGrant", f"How it stands. {dispatcher}", {"200": "Grant"}, parameters=[_id()]),
             "delete": _operation("revokeGrant", f"Take it back. {dispatcher}", {"200": "Grant"}, parameters=[_id()]),
+        },
+    }
+
+
+def _loops() -> dict[str, Any]:
+    interaction, one = "/v1/interactions", "/v1/interactions/{id}"
+    stands = {"200": "PlannedInteraction"}
+    request = {"name": "request", "in": "query", "required": True, "schema": {"type": "string", "minLength": 1}}
+    name = {**_id("name"), "description": "Of the command."}
+    return {
+        interaction: {
+            "post": _operation(
+                "begin", "Begin with a plan.", {"201": "PlannedInteraction", **stands}, "Beginning", [_ONCE]
+            ),
+            "get": _operation("listInteractions", "Yours that go on.", {"200": "PlannedInteractions"}),
+        },
+        one: {
+            "get": _operation("lookAtInteraction", "How it stands.", stands, parameters=[_id()]),
+            "delete": _operation("cancelInteraction", "End it.", stands, parameters=[_id()]),
+        },
+        f"{one}/clarifications": {
+            "post": _operation("clarify", "Ask for one slot.", {"201": "Clarification"}, "Clarify", [_id(), _ONCE])
+        },
+        f"{one}/patches": {"post": _operation("patch", "Change one slot.", stands, "Patch", [_id()])},
+        f"{one}/complete": {"post": _operation("complete", "It is done.", stands, parameters=[_id()])},
+        "/v1/commands": {
+            "get": _operation("listCommands", "What may be run.", {"200": "Commands"}, parameters=[request])
+        },
+        "/v1/commands/{name}": {
+            "post": _operation("run", "Run a command.", {"200": "Ran"}, "Run", [name, _ONCE]),
         },
     }
 

@@ -22,12 +22,12 @@ from bot.model.intent import IntentType
 
 Shape = Mapping[str, Any]
 
-_TEXT: Final[Shape] = {"type": "string"}
-_NULLABLE: Final[Shape] = {"type": ["string", "null"]}
-_MOMENT: Final[Shape] = {"type": "string", "format": "date-time"}
+TEXT: Final[Shape] = {"type": "string"}
+NULLABLE: Final[Shape] = {"type": ["string", "null"]}
+MOMENT: Final[Shape] = {"type": "string", "format": "date-time"}
 _MAYBE_MOMENT: Final[Shape] = {"type": ["string", "null"], "format": "date-time"}
-_FREE: Final[Shape] = {"type": "object", "additionalProperties": True}
-_KEY: Final[Shape] = {"type": ["string", "null"], "minLength": 1, "maxLength": MAX_KEY}
+FREE: Final[Shape] = {"type": "object", "additionalProperties": True}
+KEY: Final[Shape] = {"type": ["string", "null"], "minLength": 1, "maxLength": MAX_KEY}
 _CALLBACK: Final[Shape] = {
     "type": ["object", "null"],
     "properties": {"url": {"type": "string", "minLength": 1, "maxLength": MAX_URL}},
@@ -71,44 +71,44 @@ def ref(name: str) -> dict[str, Any]:
     return {"$ref": f"#/components/schemas/{name}"}
 
 
-_PROBLEM: Final = told({"path": _TEXT, "code": _TEXT, "detail": _TEXT})
+_PROBLEM: Final = told({"path": TEXT, "code": TEXT, "detail": TEXT})
 _QUESTION_HEAD: Final[Shape] = {
-    "id": _TEXT,
+    "id": TEXT,
     "state": one_of(question.QuestionState),
-    "asked_at": _MOMENT,
-    "expires_at": _MOMENT,
+    "asked_at": MOMENT,
+    "expires_at": MOMENT,
 }
 _APPROVAL_HEAD: Final[Shape] = {
-    "id": _TEXT,
-    "code": _TEXT,
+    "id": TEXT,
+    "code": TEXT,
     "state": one_of(ApprovalState),
     "version": {"type": "string", "pattern": "^[0-9a-f]{64}$"},
     "revision": {"type": "integer", "minimum": 1},
-    "proposed_at": _MOMENT,
+    "proposed_at": MOMENT,
     "expires_at": _MAYBE_MOMENT,
 }
 _DELIVERY: Final[Shape] = {
-    "id": _TEXT,
-    "destination": _TEXT,
+    "id": TEXT,
+    "destination": TEXT,
     "state": one_of(DeliveryState),
-    "code": _NULLABLE,
+    "code": NULLABLE,
     "at": _MAYBE_MOMENT,
-    "cron": _NULLABLE,
-    "timezone": _NULLABLE,
+    "cron": NULLABLE,
+    "timezone": NULLABLE,
     "next_at": _MAYBE_MOMENT,
-    "grant": _NULLABLE,
+    "grant": NULLABLE,
     "fired": {"type": "integer", "minimum": 0},
-    "made_at": _MOMENT,
+    "made_at": MOMENT,
     "closed_at": _MAYBE_MOMENT,
     "receipts": {"type": "object", "additionalProperties": {"type": "integer"}},
 }
 
 OF_OURS: Final[Mapping[str, Shape]] = {
-    "Error": told({"error": _TEXT, "message": _TEXT, "problems": {"type": "array", "items": _PROBLEM}}, "problems"),
+    "Error": told({"error": TEXT, "message": TEXT, "problems": {"type": "array", "items": _PROBLEM}}, "problems"),
     "Asking": strict(
         {
             "question": text(1, question.MAX_TEXT),
-            "schema": _FREE,
+            "schema": FREE,
             "request": text(1, MAX_KEY),
             "who": {
                 "type": ["object", "null"],
@@ -121,7 +121,7 @@ OF_OURS: Final[Mapping[str, Shape]] = {
             },
             "ttl_s": {"type": "integer", "minimum": question.TTL_LEAST_S, "maximum": question.TTL_LONGEST_S},
             "important": {"type": "boolean"},
-            "key": _KEY,
+            "key": KEY,
             "callback": _CALLBACK,
         },
         "question",
@@ -133,10 +133,10 @@ OF_OURS: Final[Mapping[str, Shape]] = {
         {
             **_QUESTION_HEAD,
             "answer": {"type": ["object", "null"], "additionalProperties": True},
-            "answered_by": _NULLABLE,
+            "answered_by": NULLABLE,
             "way": {"enum": [*(one.value for one in question.Way), None]},
             "at": _MAYBE_MOMENT,
-            "errors": {"type": "array", "items": told({"field": _TEXT, "code": _TEXT})},
+            "errors": {"type": "array", "items": told({"field": TEXT, "code": TEXT})},
         }
     ),
     "Questions": listed("questions", "Question"),
@@ -144,7 +144,7 @@ OF_OURS: Final[Mapping[str, Shape]] = {
         {
             "action": text(1, MAX_NAME),
             "system": text(0, MAX_NAME),
-            "parameters": _FREE,
+            "parameters": FREE,
             "reason": text(0, MAX_REASON),
             "task": text(0, MAX_TASK),
             "gates": {
@@ -161,7 +161,7 @@ OF_OURS: Final[Mapping[str, Shape]] = {
             "ttl_s": {"type": ["integer", "null"], "minimum": APPROVAL_TTL_LEAST_S, "maximum": TTL_LONGEST_S},
             "schema": {"type": ["object", "null"], "additionalProperties": True},
             "request": {"type": ["string", "null"], "minLength": 1, "maxLength": MAX_KEY},
-            "key": _KEY,
+            "key": KEY,
             "callback": _CALLBACK,
             "as_is": {"type": "boolean"},
         },
@@ -172,7 +172,7 @@ OF_OURS: Final[Mapping[str, Shape]] = {
         {
             "action": text(1, MAX_NAME),
             "system": text(0, MAX_NAME),
-            "parameters": _FREE,
+            "parameters": FREE,
             "revision": {"type": "integer"},
         },
         "parameters",
@@ -193,28 +193,28 @@ OF_OURS: Final[Mapping[str, Shape]] = {
         {
             **_APPROVAL_HEAD,
             "subject": one_of(Subject),
-            "action": _TEXT,
-            "system": _TEXT,
-            "parameters": _FREE,
-            "rule": _TEXT,
-            "replaced": {"type": "array", "items": told({"version": _TEXT, "by": _NULLABLE})},
+            "action": TEXT,
+            "system": TEXT,
+            "parameters": FREE,
+            "rule": TEXT,
+            "replaced": {"type": "array", "items": told({"version": TEXT, "by": NULLABLE})},
             "decisions": {
                 "type": "array",
                 "items": told(
                     {
                         "verdict": one_of(Verdict),
-                        "by": _NULLABLE,
-                        "for": _NULLABLE,
+                        "by": NULLABLE,
+                        "for": NULLABLE,
                         "way": one_of(DecidedBy),
-                        "at": _MOMENT,
-                        "words": _TEXT,
+                        "at": MOMENT,
+                        "words": TEXT,
                     }
                 ),
             },
             "decided_at": _MAYBE_MOMENT,
             "claimed_at": _MAYBE_MOMENT,
             "closed_at": _MAYBE_MOMENT,
-            "note": _TEXT,
+            "note": TEXT,
         }
     ),
     "Approvals": listed("approvals", "Approval"),
@@ -223,18 +223,18 @@ OF_OURS: Final[Mapping[str, Shape]] = {
             "destination": text(1, MAX_PLACE),
             "text": text(1, MAX_TEXT),
             "at": _MAYBE_MOMENT,
-            "cron": _KEY,
-            "timezone": _KEY,
-            "grant": _KEY,
-            "class": _KEY,
+            "cron": KEY,
+            "timezone": KEY,
+            "grant": KEY,
+            "class": KEY,
             "references": {"type": "array", "items": text(1, MAX_KEY), "maxItems": MAX_REFERENCES},
-            "key": _KEY,
+            "key": KEY,
         },
         "destination",
         "text",
     ),
     "Delivery": told(_DELIVERY),
-    "Muted": told({"error": _TEXT, "message": _TEXT, "delivery": ref("Delivery")}),
+    "Muted": told({"error": TEXT, "message": TEXT, "delivery": ref("Delivery")}),
     "Deliveries": listed("deliveries", "Delivery"),
     "Wish": strict(
         {
@@ -243,20 +243,20 @@ OF_OURS: Final[Mapping[str, Shape]] = {
             "uses": {"type": "integer", "minimum": 1, "maximum": MOST_USES},
             "for": {"type": "string", "pattern": "^[0-9]{1,6}[mhd]$"},
             "purpose": text(1, MAX_PURPOSE),
-            "key": _KEY,
+            "key": KEY,
         },
         *("agent", "destination", "uses", "for", "purpose"),
     ),
     "Grant": told(
         {
-            "id": _TEXT,
-            "agent": _TEXT,
-            "destination": _TEXT,
-            "purpose": _TEXT,
+            "id": TEXT,
+            "agent": TEXT,
+            "destination": TEXT,
+            "purpose": TEXT,
             "uses": {"type": "integer"},
             "used": {"type": "integer"},
-            "issued_at": _MOMENT,
-            "expires_at": _MOMENT,
+            "issued_at": MOMENT,
+            "expires_at": MOMENT,
             "revoked_at": _MAYBE_MOMENT,
             "open": {"type": "boolean"},
         }
@@ -276,18 +276,18 @@ _RENDER: Final = _further(
 )
 _WAY: Final[Shape] = {"type": text(1, a2h.MAX_ID), "address": _URI}
 _STATES: Final = (to.PENDING, to.SENT, to.WAITING, to.ANSWERED, to.EXPIRED, to.CANCELLED, to.FAILED)
-_EVIDENCE: Final = _further({"factor": _TEXT, "proof": _FREE}, "factor", "proof")
+_EVIDENCE: Final = _further({"factor": TEXT, "proof": FREE}, "factor", "proof")
 _RESPONSE: Final[Shape] = {
     "decision": one_of(("APPROVE", "DECLINE")),
-    "decided_at": _MOMENT,
-    "data": _FREE,
+    "decided_at": MOMENT,
+    "data": FREE,
     "evidence": _EVIDENCE,
-    "signature": _TEXT,
+    "signature": TEXT,
 }
 
 OF_A2H: Final[Mapping[str, Shape]] = {
     "A2HError": _further(
-        {"error": one_of(CODES), "message": _TEXT, "details": _FREE, "retry_after_sec": {"type": "integer"}},
+        {"error": one_of(CODES), "message": TEXT, "details": FREE, "retry_after_sec": {"type": "integer"}},
         "error",
         "message",
     ),
@@ -304,7 +304,7 @@ OF_A2H: Final[Mapping[str, Shape]] = {
                 {
                     **_WAY,
                     "nonce": {"type": "string", "pattern": "^[A-Za-z0-9_.\\-]{1,512}$"},
-                    "expires_at": _MOMENT,
+                    "expires_at": MOMENT,
                     "render": _RENDER,
                     "fallback": {
                         "type": "array",
@@ -316,7 +316,7 @@ OF_A2H: Final[Mapping[str, Shape]] = {
                 "address",
             ),
             "render": _RENDER,
-            "links": _FREE,
+            "links": FREE,
             "params": _further({"profile": text(0, a2h.MAX_ID)}),
             "profile": text(0, a2h.MAX_ID),
             "ttl_sec": {"type": "integer", "minimum": a2h.TTL_LEAST_S, "maximum": a2h.TTL_LONGEST_S},
@@ -345,56 +345,56 @@ OF_A2H: Final[Mapping[str, Shape]] = {
                         "required": {"type": "boolean"},
                         "validation": _further(
                             {
-                                "pattern": _TEXT,
+                                "pattern": TEXT,
                                 "min": {"type": "number"},
                                 "max": {"type": "number"},
                                 "minLength": {"type": "integer", "minimum": 0},
                                 "maxLength": {"type": "integer", "minimum": 0},
                             }
                         ),
-                        "options": {"type": "array", "items": _further({"value": _TEXT, "label": _TEXT})},
+                        "options": {"type": "array", "items": _further({"value": TEXT, "label": TEXT})},
                     },
                     "type",
                     "name",
                 ),
             },
-            "created_at": _MOMENT,
+            "created_at": MOMENT,
         },
         *("type", "message_id", "agent_id", "principal_id", "render"),
     ),
     "Interaction": told(
         {
             "interaction_id": {"type": "string", "format": "uuid"},
-            "message_id": _TEXT,
+            "message_id": TEXT,
             "type": one_of(IntentType),
             "state": one_of(_STATES),
-            "created_at": _MOMENT,
-            "updated_at": _MOMENT,
+            "created_at": MOMENT,
+            "updated_at": MOMENT,
             "ttl_sec": {"type": "integer"},
-            "channel_id": _TEXT,
+            "channel_id": TEXT,
             "duplicate": {"type": "boolean"},
             "webhook_failed": {"type": "boolean"},
-            "error": told({"code": one_of(CODES), "message": _TEXT, "timestamp": _MOMENT}),
+            "error": told({"code": one_of(CODES), "message": TEXT, "timestamp": MOMENT}),
             "response": _further(_RESPONSE, "decided_at", "data", "evidence", "signature"),
             **_RESPONSE,
         },
         *("channel_id", "duplicate", "webhook_failed", "error", "response", *_RESPONSE),
     ),
-    "Cancelled": told({"success": {"type": "boolean"}, "message": _TEXT, "state": one_of(_STATES)}),
-    "Nonce": told({"nonce": _TEXT, "expires_at": _MOMENT}),
+    "Cancelled": told({"success": {"type": "boolean"}, "message": TEXT, "state": one_of(_STATES)}),
+    "Nonce": told({"nonce": TEXT, "expires_at": MOMENT}),
     "Capabilities": _further(
         {
-            "a2h_supported": {"type": "array", "items": _TEXT},
-            "channels": {"type": "array", "items": _TEXT},
-            "factors": {"type": "array", "items": _TEXT},
+            "a2h_supported": {"type": "array", "items": TEXT},
+            "channels": {"type": "array", "items": TEXT},
+            "factors": {"type": "array", "items": TEXT},
             "max_ttl_sec": {"type": "integer"},
-            "locales": {"type": "array", "items": _TEXT},
+            "locales": {"type": "array", "items": TEXT},
             "jwks_uri": {"type": "string", "format": "uri"},
-            "auth": _FREE,
-            "replay_protection": _FREE,
-            "webhooks": _FREE,
+            "auth": FREE,
+            "replay_protection": FREE,
+            "webhooks": FREE,
         },
         *("a2h_supported", "channels", "factors", "jwks_uri"),
     ),
-    "KeySet": _further({"keys": {"type": "array", "items": _FREE}}, "keys"),
+    "KeySet": _further({"keys": {"type": "array", "items": FREE}}, "keys"),
 }

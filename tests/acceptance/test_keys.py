@@ -8,8 +8,10 @@ import aiohttp
 import pytest
 
 from bot.api.approvals import ApprovalsApi
+from bot.api.commands import CommandsApi
 from bot.api.deliveries import DeliveriesApi
 from bot.api.grants import GrantsApi
+from bot.api.interactions import InteractionsApi
 from bot.api.questions import QuestionsApi
 from bot.api.site import Callers, serve
 from bot.config.credentials import OF_AGENTS, Credentials, KeyRing, Scope
@@ -76,6 +78,8 @@ async def keyed(tmp_path, api):
             ApprovalsApi(crew.worker, crew.approvals, clock=crew.clock),
             DeliveriesApi(crew.schedule, people=person),
             GrantsApi(crew.grants, Callers(ring, dispatchers=True), clock=crew.clock),
+            CommandsApi(crew.worker),
+            InteractionsApi(crew.worker, crew.clarifications),
         )
         service = asyncio.create_task(serve(parts, host="127.0.0.1", port=0, keys=ring, bound=bound.set_result))
         try:
@@ -182,3 +186,23 @@ async def test_what_others_have_asked_is_as_unknown_as_what_is_not_there(tmp_pat
                 assert foreign[0] == 404
             assert (await here.call("GET", path, others))[1] == {path.rpartition("/")[2]: []}
             assert (await here.call("GET", f"{path}/{one['id']}", mine))[0] == 200
+
+
+@rule("AGENT-1", "CMD-1")
+async def test_commands_and_interactions_want_their_scopes_and_places_too(tmp_path, api):
+    async with keyed(tmp_path, api) as here:
+        _, asks = here.key(scopes=[Scope.ASK])
+        _, proposes = here.key(scopes=[Scope.PROPOSE])
+        _, away = here.key(destinations=[INSIDE])
+        run = f"/v1/commands?request={here.agent.requests[0].id}"
+        plan = {"request": here.agent.requests[0].id, "plan": {"tasks": {"a": {"slots": {"b": None}}}}}
+        assert await here.code("GET", run, asks) == (403, "forbidden")
+        assert (await here.code("GET", run, proposes))[0] == 200
+        assert await here.code("GET", run, away) == (403, "beyond_key")
+        assert await here.code("POST", "/v1/interactions", proposes, plan) == (403, "forbidden")
+        assert await here.code("POST", "/v1/interactions", away, plan) == (403, "beyond_key")
+        status, begun = await here.call("POST", "/v1/interactions", asks, plan)
+        assert status == 201, begun
+        _, others = here.key("idle")
+        foreign = await here.call("GET", f"/v1/interactions/{begun['id']}", others)
+        assert foreign == await here.call("GET", f"/v1/interactions/{'f' * 32}", others)

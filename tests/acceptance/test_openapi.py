@@ -78,3 +78,13 @@ async def test_schemathesis_finds_nothing_at_the_running_gateway(api, tmp_path, 
         async with asyncio.timeout(300):
             out, _ = await process.communicate()
         assert process.returncode == 0, out.decode()[-6000:]
+
+
+@rule("AGENT-1")
+async def test_the_document_has_every_call_and_no_other(api, tmp_path):
+    async with a2h_desk(tmp_path, api) as here:
+        status, found = await here.client.call("GET", "/v1/openapi.json")
+        assert status == 200
+        described = {(verb.upper(), path) for path, verbs in found["paths"].items() for verb in verbs}
+        served = {(route.method, route.resource.canonical) for route in here.application.router.routes()}
+        assert described == {one for one in served if not one[1].startswith("/aap/")}
