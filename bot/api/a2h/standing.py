@@ -131,13 +131,13 @@ class Standings:
                 approval = await self._approvals.claim(
                     subject, version=approval.version, key=f"{KIND}:{interaction.id}", target_present=None
                 )
-                if interaction.type is IntentType.ESCALATE:
-                    await self._approvals.outcome(subject, executed=True, note="")
             except ProposalError as error:
                 log.info("authorization_not_usable", code=error.code)
                 approval = await self._approvals.look(subject) or approval
                 if approval.state is ApprovalState.APPROVED:
                     return self.failed(interaction, to.FAILED, CONFLICT, self._clock(), words=UNUSABLE)
+        if use and interaction.type is IntentType.ESCALATE and approval.state is ApprovalState.CLAIMED:
+            approval = await self._approvals.outcome(subject, executed=True, note="")  # somebody has taken over
         state = to.approval_state(approval, await self._approvals.receipts(subject))
         at = approval.decided_at or approval.closed_at or approval.proposed_at
         if state == to.ANSWERED:
