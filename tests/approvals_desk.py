@@ -90,7 +90,7 @@ class ApprovalsDesk:
 
 @asynccontextmanager
 async def approvals_desk(
-    folder: Path, *, policy: str = DESK_POLICY, clock: Clock | None = None
+    folder: Path, *, policy: str = DESK_POLICY, clock: Clock | None = None, agent: CountingAgent | None = None
 ) -> AsyncIterator[ApprovalsDesk]:
     """Run it on a store in ``folder``; an earlier store there is taken up."""
     clock = Clock() if clock is None else clock
@@ -118,7 +118,7 @@ async def approvals_desk(
         demo=True,
         files=folder / "files",
     )
-    agent = CountingAgent()
+    agent = CountingAgent() if agent is None else agent
     daemon = assemble(
         policy=in_force,
         store=store,

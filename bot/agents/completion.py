@@ -4,6 +4,7 @@ What the model thought before it spoke is never part of the answer (OUT-4): fiel
 leading ``<think>`` block is passed over. What the provider says about errors is not read either.
 """
 
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from bot.agents.prompt import SILENCE, SOURCES
@@ -22,6 +23,25 @@ _AROUND: Final = " \t\r\n`"
 _OPENING, _CLOSING = f"<{SOURCES}>", f"</{SOURCES}>"
 
 
+MAX_CALLS: Final = 8
+"""Of tools in one completion."""
+MAX_CALLED: Final = 4 * MAX_TEXT
+"""Characters of all names and arguments in one completion."""
+_MAX_ID: Final = 200
+_CALLING: Final = frozenset(
+    {"tool_calls", "function_call", "stop"}
+)  # some servers end with stop though tools are called
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ToolCall:
+    """A tool that the model calls, as it wrote it: nothing of it is checked."""
+
+    id: str
+    name: str
+    arguments: str = field(repr=False)
+
+
 class Completion:
     """Collects one completion.
 
@@ -35,7 +55,29 @@ class Completion:
         self._finish: str | None = None
         self._failure: Failure | None = None
         self._done = False
-        self._tool: tuple[str, str] | None = None
+        self._calls: list[dict[str, str]] = []
+        self._numbers: dict[int, dict[str, str]] = {}
+        self._called = 0
+
+    @property
+    def begun(self) -> bool:
+        """Whether the model has said a word, or begun to call a tool."""
+        return bool(self._text or self._calls or self.ended)
+
+    @property
+    def said(self) -> str:
+        """What it has said without its thoughts, to be given back to it beside the calls of its tools."""
+        return spoken(self._text, whole=True).strip()
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        """The tools that it wants called, in order, once it has ended with that."""
+        if self._failure is not None or not self._calls or (self._finish or "stop") not in _CALLING or not self.ended:
+            return ()
+        return tuple(
+            ToolCall(id=one["id"] or f"call_{number}", name=one["name"], arguments=one["arguments"])
+            for number, one in enumerate(self._calls)
+        )
 
     @property
     def ended(self) -> bool:
@@ -50,11 +92,6 @@ class Completion:
             text = _before_sources(text)
         head = text.strip(_AROUND)
         return "" if SILENCE.startswith(head[: len(SILENCE)]) else text
-
-    @property
-    def call(self) -> tuple[str, str] | None:
-        """The name and the arguments of the first tool that the model has called, once it has ended with that."""
-        return self._tool if self._finish in ("tool_calls", "function_call") else None
 
     def add(self, data: str) -> None:
         """Take the data of one server-sent event.
@@ -113,22 +150,43 @@ class Completion:
         if len(self._text) > MAX_TEXT:
             self._failure = Failure.TOO_LONG
 
-    def _take_calls(self, calls: Any) -> None:
-        found = _function_of(calls)
-        if found is not None:
-            name, arguments = self._tool or ("", "")
-            self._tool = (name + found[0], arguments + found[1])
-            if len(self._tool[0]) + len(self._tool[1]) > MAX_TEXT:
-                self._failure = Failure.TOO_LONG
+    def _take_calls(self, pieces: Any) -> None:
+        """Names and arguments come in pieces, of several calls in turn.
 
+        Raises:
+            AgentError: there are too many, or they are too long.
+        """
+        for piece in pieces if isinstance(pieces, list) else []:
+            if not isinstance(piece, dict):
+                raise AgentError("the provider's tool call is not an object")
+            function = piece.get("function")
+            given = function if isinstance(function, dict) else {}
+            name, arguments = _word(given.get("name")), _word(given.get("arguments"))
+            call = self._call_of(piece, named=bool(name))
+            call["id"] = call["id"] or _word(piece.get("id"))[:_MAX_ID]
+            call["name"] += name
+            call["arguments"] += arguments
+            self._called += len(name) + len(arguments)
+            if self._called > MAX_CALLED:
+                raise AgentError("the model called its tools with too much")
 
-def _function_of(calls: Any) -> tuple[str, str] | None:
-    """The first tool in a piece of an answer: its name and its arguments, as far as they stand in the piece."""
-    for call in calls if isinstance(calls, list) else []:
-        if isinstance(call, dict) and call.get("index", 0) == 0 and isinstance(call.get("function"), dict):
-            name, arguments = call["function"].get("name"), call["function"].get("arguments")
-            return (name if isinstance(name, str) else "", arguments if isinstance(arguments, str) else "")
-    return None
+    def _call_of(self, piece: dict[str, Any], *, named: bool) -> dict[str, str]:
+        """By its number; servers that give none know a call by its id, or send it whole."""
+        number, known_as = piece.get("index"), _word(piece.get("id"))[:_MAX_ID]
+        if isinstance(number, int):
+            if number in self._numbers:
+                return self._numbers[number]
+        else:
+            for call in reversed(self._calls):
+                if call["id"] == known_as if known_as else not named:
+                    return call
+        if len(self._calls) == MAX_CALLS:
+            raise AgentError("the model called too many tools at once")
+        call = {"id": "", "name": "", "arguments": ""}
+        self._calls.append(call)
+        if isinstance(number, int):
+            self._numbers[number] = call
+        return call
 
 
 def spoken(text: str, *, whole: bool) -> str:
@@ -188,6 +246,10 @@ def _first_choice(document: Any) -> dict[str, Any] | None:
     if not isinstance(choices[0], dict):
         raise AgentError("the provider's choice is not an object")
     return choices[0]
+
+
+def _word(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _words(content: Any) -> str:

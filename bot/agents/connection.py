@@ -7,6 +7,7 @@ INVARIANT: an error never carries an address, a header or a body; what aiohttp r
 
 AgentError
 ├── SlowAgentError     its time is over; also a TimeoutError
+├── BrokenAgentError   its answer broke off
 └── AbsentAgentError   it can't be reached, or hung up before it said a word
 """
 
@@ -27,6 +28,10 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 
 class SlowAgentError(AgentError, TimeoutError):
     """The agent's time is over."""
+
+
+class BrokenAgentError(AgentError):
+    """The agent's answer broke off."""
 
 
 class AbsentAgentError(AgentError):
@@ -92,7 +97,7 @@ class Patience:
         except (aiohttp.ClientConnectionError, ConnectionError):
             fault = AbsentAgentError("the agent can't be reached")
         except aiohttp.ClientPayloadError:
-            fault = AgentError("the agent's answer broke off")
+            fault = BrokenAgentError("the agent's answer broke off")
         except (aiohttp.ClientError, OSError, ValueError):
             fault = AgentError("the agent does not speak proper HTTP")
         finally:

@@ -27,6 +27,7 @@ LONGEST_WAIT_S: Final = 60.0
 
 _WAIT: Final = re.compile(r"(?P<number>[0-9]{1,6})(?P<unit>ms|s|m)?")
 _UNITS: Final[Mapping[str | None, float]] = {"ms": 0.001, "s": 1.0, "m": 60.0, None: 1.0}
+_STRANGER: Final = 401
 _PLAIN: Final[Mapping[int, tuple[str, str]]] = {
     404: ("unknown", "there is nothing at this address"),
     405: ("not_allowed", "this can't be done here"),
@@ -234,7 +235,10 @@ async def answered(
     try:
         return await handler(request)
     except RefusedError as refused:
-        return _refused(refused)
+        response = _refused(refused)
+        if refused.status == _STRANGER:
+            response.force_close()  # nobody holds a connection open without a key
+        return response
     except web.HTTPException as error:
         code, text = _PLAIN.get(error.status, ("malformed", "this can't be understood"))
         response = _refused(RefusedError(error.status, code, text))

@@ -22,6 +22,7 @@ from aiohttp import web
 from bot.api.answering import RefusedError, body_of, header_key, json_answer, read_wait
 from bot.api.callbacks import APPROVAL, arm, check
 from bot.api.limiting import within_request
+from bot.api.listening import while_there
 from bot.api.proposed import (
     approval_document,
     head_document,
@@ -120,7 +121,7 @@ class ApprovalsApi:
         if wait_s > 0:
             with self._callers.counted(agent), suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
-                    await self._until(approval, since)
+                    await while_there(request, self._until(approval, since))
             approval = await self._own(request, agent)
         return json_answer(approval_document(approval))
 

@@ -23,6 +23,7 @@ from bot.api.answering import READ_WITHIN_S, RefusedError, body_of, header_key, 
 from bot.api.asked import head_document, question_document, read_asked, refusal
 from bot.api.callbacks import QUESTION, arm, check
 from bot.api.limiting import within_request
+from bot.api.listening import while_there
 from bot.api.site import Callers
 from bot.config.credentials import Scope
 from bot.deliveries.pacing import Rate
@@ -140,7 +141,7 @@ class QuestionsApi:
         if question.state.pending and wait_s > 0:
             with self._callers.counted(agent), suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
-                    await self._room.ended(question.id)
+                    await while_there(request, self._room.ended(question.id))
             question = await self._own(request, agent)
         masked = {field.name for field in question.form.fields if field.masked}
         if question.state is QuestionState.ANSWERED and masked & (question.answer or {}).keys():

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 from aiohttp import web
 
 from bot.api.answering import MAX_BODY, RefusedError, answered, set_headers
+from bot.api.listening import KEPT_ALIVE_S, Porter, Sending, listen
 from bot.config.credentials import Credential, KeyRing, Scope, digest_of
 from bot.config.secret import Secret
 from bot.deliveries.pacing import Bucket, Rate
@@ -76,6 +77,7 @@ class Callers:
         self._dispatchers = dispatchers
         self._looks = self.paces(LOOKS)
         self._waiting: Counter[str] = Counter()
+        self._sending = Sending()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -123,8 +125,9 @@ class Callers:
             if wait_s > 0:
                 raise RefusedError(429, "too_fast", "you come too often", after_s=wait_s)
             pace[credential.name].take(now)
+            self._sending.check(credential.name)
             request[CREDENTIAL] = credential
-            return await handler(request, credential.name)
+            return await self._sending.send(request, credential.name, await handler(request, credential.name))
 
         return handle
 
@@ -167,6 +170,7 @@ async def serve(
     keys: Mapping[str, Secret] | KeyRing,
     others: Mapping[str, Secret] | None = None,
     bound: Callable[[int], None] = lambda _: None,
+    porter: Porter | None = None,
 ) -> None:
     """Serve until cancelled. A port that is taken is told and costs nothing but the interface.
 
@@ -177,20 +181,24 @@ async def serve(
         keys: by name of the agent, or all that there are.
         others: keys that are not for agents.
         bound: is told the port.
+        porter: shows out who is silent; None: as it is configured for everybody.
     """
     app = application(parts, Callers(keys, others=others))
-    runner = web.AppRunner(app, access_log=None, logger=HTTP, shutdown_timeout=1.0)
-    await runner.setup()
+    runner = web.AppRunner(app, access_log=None, logger=HTTP, shutdown_timeout=1.0, keepalive_timeout=KEPT_ALIVE_S)
+    server: asyncio.Server | None = None
     try:
         try:
-            await web.TCPSite(runner, host, port).start()
+            server = await listen(app, runner, Porter() if porter is None else porter, host=host, port=port)
         except OSError as error:
             log.error("api_failed", port=port, cause=error.strerror)
             return
-        bound(runner.addresses[0][1])
-        log.info("api", host=host, port=runner.addresses[0][1])
+        address = server.sockets[0].getsockname()
+        bound(address[1])
+        log.info("api", host=host, port=address[1])
         await asyncio.Event().wait()
     finally:
+        if server is not None:
+            server.close()
         await runner.cleanup()
 
 

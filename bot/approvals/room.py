@@ -318,6 +318,12 @@ class ApprovalRoom:
             approval = await self.book.changed(approval_id, since=approval.revision)
         return approval
 
+    async def proposed_before(self, *, agent: str, key: str, event_id: int) -> Approval | None:
+        """What an agent has proposed with a key about the same request; None: nothing that is kept."""
+        known = await self._store.by_key(agent, key)
+        same = known is not None and known.origin is not None and known.origin.event_id == event_id
+        return known if same else None
+
     async def cancel_of(self, event_id: int) -> None:
         """The request was stopped: what its run has proposed is taken back where it is not used yet."""
         for approval in await self._store.pending():

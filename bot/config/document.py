@@ -72,7 +72,20 @@ _KINDS: Final[dict[str, frozenset[str]]] = {
     "echo": frozenset(),
     "scripted": frozenset({"script"}),
     "webhook": _WAITING | {"url", "secret", "secret_file", "previous_secret", "headers", "files"},
-    "openai": _WAITING | {"base_url", "model", "api_key", "api_key_file", "options", "stream", "images", "asks_back"},
+    "openai": _WAITING
+    | {
+        "base_url",
+        "model",
+        "api_key",
+        "api_key_file",
+        "options",
+        "stream",
+        "images",
+        "asks_back",
+        "tools",
+        "history",
+        "history_characters",
+    },
 }
 _NEEDED: Final[dict[str, tuple[str, ...]]] = {
     "echo": (),
@@ -434,6 +447,9 @@ class _Builder:
             options=written.options or {},
             stream=written.stream is not False,
             images=bool(written.images),
+            tools=tuple(written.tools or ()),
+            history=written.history or 0,
+            history_characters=written.history_characters or 8_000,
             asks_back=bool(written.asks_back),
             **waiting,
         )

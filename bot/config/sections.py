@@ -86,6 +86,9 @@ class AgentSection(Shape):
     options: dict[str, Any] | None = None
     stream: bool | None = None
     images: bool | None = None
+    tools: list[Literal["ask_human", "request_approval", "file_draft"]] | None = None
+    history: Annotated[int, Field(ge=0, le=100)] | None = None
+    history_characters: Annotated[int, Field(ge=1, le=100_000)] | None = None
     asks_back: bool | None = None
     timeout: Duration | None = None
     wait: Duration | None = None

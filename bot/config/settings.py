@@ -157,6 +157,9 @@ class OpenAIAgent:
         options: further fields of its requests.
         stream: ask for a stream.
         images: images go to the model.
+        tools: names of those that the model has.
+        history: how many earlier remarks of the conversation go along; 0: none.
+        history_characters: of all of them.
         asks_back: the model has a tool to ask back with (docs/clarifications.md).
     """
 
@@ -166,6 +169,9 @@ class OpenAIAgent:
     options: Mapping[str, object] = field(default_factory=dict)
     stream: bool = True
     images: bool = False
+    tools: tuple[str, ...] = ()
+    history: int = 0
+    history_characters: int = 8_000
     asks_back: bool = False
     total_s: float | None = None
     wait_s: float | None = None

@@ -33,6 +33,18 @@ class ContextItem:
     at: datetime | None = None
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Remark:
+    """One thing that was said in this conversation before; ``sender`` is the account of a person, None: it was ours.
+
+    The words of people are as untrusted as ever.
+    """
+
+    text: str = field(repr=False)
+    sender: str | None
+    at: datetime
+
+
 @quick
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Request:

@@ -1,7 +1,7 @@
 """What the gateway needs of an agent. It is untrusted: it can answer, not choose where the answer goes."""
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol, runtime_checkable
 
@@ -10,7 +10,7 @@ from bot.model.command import Offered, Ran
 from bot.model.interaction import Doubt, Verdict
 from bot.model.output import Output
 from bot.model.question import Asking, Conclusion
-from bot.model.request import Attachment, Request
+from bot.model.request import Attachment, Remark, Request
 
 
 class Desk(Protocol):
@@ -43,6 +43,19 @@ class Desk(Protocol):
         """
         ...
 
+    async def asked_before(self, key: str) -> Asking | None:
+        """What this request was asked about under a key in an attempt that was cut off; asked again, it is the same."""
+        ...
+
+    async def history(self, *, remarks: int, characters: int) -> Sequence[Remark]:
+        """What was said in this conversation before this request, oldest first: only what its people may see.
+
+        Args:
+            remarks: how many at most, the latest ones.
+            characters: of all of them at most; a remark is given whole or not at all.
+        """
+        ...
+
     async def propose(self, proposal: Proposal) -> Approval:
         """Propose an action; returns when it is decided, hours later perhaps, or needs nobody (APPR-1).
 
@@ -51,6 +64,10 @@ class Desk(Protocol):
         Raises:
             ProposalError: it can't be proposed; nobody has seen it.
         """
+        ...
+
+    async def proposed_before(self, key: str) -> Approval | None:
+        """What this request has proposed under a key in an attempt that was cut off; returns when it is decided."""
         ...
 
     async def claim(self, approval: Approval, *, target_present: bool | None) -> Approval:

@@ -240,6 +240,13 @@ class QuestionRoom:
         """A question of this agent as it stands; another one's is as unknown as any."""
         return await self._store.get_of(agent, question_id)
 
+    async def asked_before(self, *, agent: str, key: str, event_id: int) -> Asking | None:
+        """What an agent has asked with a key about the same request, as it asked it; None: nothing that is kept."""
+        known = await self._store.by_key(agent, key)
+        if known is None or known.event_id != event_id or not known.schema:
+            return None
+        return Asking(text=known.text, schema=known.schema, who=known.who, important=known.important, key=key)
+
     async def pending(self) -> list[Question]:
         """All that still take an answer."""
         return await self._store.pending()

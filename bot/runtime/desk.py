@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 
@@ -13,11 +14,13 @@ from bot.commands.room import CommandRoom
 from bot.model.command import Call, Offered, Ran
 from bot.model.errors import AskError, ChannelError
 from bot.model.question import Asking, Conclusion, Question
-from bot.model.request import Attachment, Request
+from bot.model.request import Attachment, Remark, Request
 from bot.ports.channel import Channel, Reply
+from bot.ports.history import History
 from bot.questions.room import QuestionRoom
 from bot.runtime.loop import origin_of
 from bot.runtime.proposing import Proposing
+from bot.runtime.remarks import remarks_of
 from bot.runtime.runs import Run
 from policy.destination import Destination
 
@@ -36,6 +39,7 @@ class RequestDesk:
         questions: QuestionRoom | None,
         limit_bytes: int,
         approvals: ApprovalRoom | None = None,
+        history: History | None = None,
         commands: CommandRoom | None = None,
     ) -> None:
         """Make a desk.
@@ -49,6 +53,7 @@ class RequestDesk:
             questions: None: nobody can be asked.
             limit_bytes: of a file.
             approvals: None: nothing can be proposed.
+            history: None: nobody remembers what was said before.
             commands: that it may run; None: there are none.
         """
         self._channel = channel
@@ -57,10 +62,12 @@ class RequestDesk:
         self._to = to
         self._agent = agent
         self._questions = questions
+        self._history = history
         self._attachments: frozenset[Attachment] = frozenset(request.attachments)
         self._limit_bytes = limit_bytes
         self._proposing = Proposing(room=approvals, request=request, run=run, agent=agent)
         self.propose = self._proposing.propose
+        self.proposed_before = self._proposing.before
         self.put_proposal = self._proposing.put
         self.claim = self._proposing.claim
         self.outcome = self._proposing.outcome
@@ -116,6 +123,26 @@ class RequestDesk:
             raise AskError("gone", "the question is not kept any more")
         self._given.append(ended.id)
         return self._questions.conclusion(ended)
+
+    async def asked_before(self, key: str) -> Asking | None:
+        """See :meth:`bot.ports.agent.Desk.asked_before`."""
+        if self._questions is None:
+            return None
+        return await self._questions.asked_before(agent=self._agent, key=key, event_id=self._run.work.event_id)
+
+    async def history(self, *, remarks: int, characters: int) -> Sequence[Remark]:
+        """See :meth:`bot.ports.agent.Desk.history`; of this destination alone, whatever the agent would like."""
+        if self._history is None:
+            return ()
+        work, here = self._run.work, self._request.destination
+        past = await self._history.past(
+            here,
+            chat=self._channel.chat(here, work.place.chat),
+            audience=self._request.audience,
+            before=work.event_id,
+            limit=remarks,
+        )
+        return remarks_of(self._channel, past, characters=characters)
 
     async def forget(self) -> None:
         """The end of the run is written: what was masked in its answers is needed no more (FORM-10).

@@ -5,6 +5,7 @@ import uuid
 from collections import Counter
 from dataclasses import replace
 
+from bot.approvals.proposing import MAX_TASK
 from bot.approvals.room import ApprovalRoom
 from bot.model.approval import Approval, Origin, Proposal
 from bot.model.errors import ProposalError
@@ -28,14 +29,15 @@ class Proposing:
     async def propose(self, proposal: Proposal) -> Approval:
         """Return when people have decided; see :meth:`bot.ports.agent.Desk.propose`."""
         room = self._there()
-        approval = await self._put(room, proposal)
-        if approval.state.undecided:
-            async with self._run.waiting_for_a_person():
-                decided = await room.decided(approval.id)
-            if decided is None:
-                raise ProposalError("unknown", "the approval is not kept any more")
-            approval = decided
-        return approval
+        return await self._decided(room, await self._put(room, proposal))
+
+    async def before(self, key: str) -> Approval | None:
+        """See :meth:`bot.ports.agent.Desk.proposed_before`."""
+        if self._room is None:
+            return None
+        event_id = self._run.work.event_id
+        known = await self._room.proposed_before(agent=self._agent, key=key, event_id=event_id)
+        return None if known is None else await self._decided(self._room, known)
 
     async def put(self, proposal: Proposal) -> Approval:
         """Propose for an agent that waits elsewhere; the run rests until people have decided."""
@@ -67,6 +69,15 @@ class Proposing:
             raise ProposalError("no_approvals", "nothing can be proposed here")
         return self._room
 
+    async def _decided(self, room: ApprovalRoom, approval: Approval) -> Approval:
+        if not approval.state.undecided:
+            return approval
+        async with self._run.waiting_for_a_person():
+            decided = await room.decided(approval.id)
+        if decided is None:
+            raise ProposalError("unknown", "the approval is not kept any more")
+        return decided
+
     async def _rest(self, room: ApprovalRoom, approval_id: str) -> None:
         async with self._run.waiting_for_a_person():
             await room.decided(approval_id)
@@ -84,6 +95,16 @@ class Proposing:
             requester=work.reading.event.sender,
             event_id=work.event_id,
         )
+        task = proposal.task if proposal.task.strip() else _task(self._request.text)
         return await room.propose(
-            replace(proposal, key=key), agent=self._agent, origin=origin, language=self._request.language
+            replace(proposal, key=key, task=task), agent=self._agent, origin=origin, language=self._request.language
         )
+
+
+def _task(asked: str) -> str:
+    """The request itself, where the agent names no task that its proposal comes from (APPR-2)."""
+    whole = "".join("\N{REPLACEMENT CHARACTER}" if "\ud800" <= sign <= "\udfff" else sign for sign in asked.strip())
+    if len(whole) <= MAX_TASK:
+        return whole
+    rest = f" … ({len(whole)})"
+    return whole[: MAX_TASK - len(rest)] + rest

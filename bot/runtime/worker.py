@@ -41,6 +41,7 @@ from bot.observability.metrics import agent_run, part_withheld
 from bot.ports.agent import Agent
 from bot.ports.channel import Channel, Reply
 from bot.ports.hearing import Hearer
+from bot.ports.history import History
 from bot.ports.record import AuthorisedRecord
 from bot.ports.store import Inbox, Outbox
 from bot.questions.room import QuestionRoom
@@ -94,6 +95,7 @@ class Worker:
         hearers: Sequence[Hearer] = (),
         record: AuthorisedRecord | None = None,
         drafts: Drafts | None = None,
+        history: History | None = None,
         loop: Loop | None = None,
         commands: CommandRoom | None = None,
     ) -> None:
@@ -119,6 +121,7 @@ class Worker:
             hearers: hear what people say to what waits for them, in this order.
             record: facts that answers may rest on; None: the policy's.
             drafts: where drafts are filed; None: what would be one is withheld.
+            history: what agents may know again of a conversation; None: nothing.
             loop: of clarifications; None: there are none.
             commands: that agents may run; None: none.
         """
@@ -140,6 +143,7 @@ class Worker:
         self._lanes: Lanes[Work] = Lanes("work", self._run)
         self._questions = questions
         self._approvals = approvals
+        self._history = history
         self._loop = loop
         self._commands = commands
         self._clearing = Clearing(door, channels)
@@ -397,6 +401,7 @@ class Worker:
             agent=agent.name,
             questions=self._questions,
             approvals=self._approvals,
+            history=self._history,
             limit_bytes=self._file_limit_bytes,
             commands=self._commands,
         )

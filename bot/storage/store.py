@@ -25,6 +25,7 @@ from bot.storage.deliveries import DeliveryReader, SqlDeliveries
 from bot.storage.evidence import EvidenceReader
 from bot.storage.filings import SqlFilings
 from bot.storage.grants import GrantReader, SqlGrants
+from bot.storage.history import SqlHistory
 from bot.storage.inbox import SqlInbox
 from bot.storage.intents import SqlIntents
 from bot.storage.interactions import SqlInteractions
@@ -55,6 +56,7 @@ class Store:
     passkeys: SqlPasskeys
     callbacks: SqlCallbacks
     intents: SqlIntents
+    history: SqlHistory
     interactions: SqlInteractions
     commands: SqlCommands
     _writer: Writer
@@ -105,6 +107,7 @@ class Store:
             passkeys=SqlPasskeys(writer, points),
             callbacks=SqlCallbacks(writer, points),
             intents=SqlIntents(writer, points),
+            history=SqlHistory(walks),
             interactions=SqlInteractions(writer, points),
             commands=SqlCommands(writer, points),
             _writer=writer,

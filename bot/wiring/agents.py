@@ -36,6 +36,7 @@ def agent(name: str, settings: AgentSettings) -> Agent:
             )
         case OpenAIAgent():
             from bot.agents.openai import OpenAIAgent as Model
+            from bot.agents.toolbox import Tool
 
             return Model(
                 name=name,
@@ -45,6 +46,9 @@ def agent(name: str, settings: AgentSettings) -> Agent:
                 options=settings.options,
                 stream=settings.stream,
                 images=settings.images,
+                tools=[Tool(name) for name in settings.tools],
+                history=settings.history,
+                history_characters=settings.history_characters,
                 asks_back=settings.asks_back,
                 allow_plain_http=settings.allow_plain_http,
                 total_s=180.0 if settings.total_s is None else settings.total_s,

@@ -259,6 +259,7 @@ def assemble(
         hearers=hearers,
         record=facts,
         drafts=drafts,
+        history=store.history,
         loop=Loop(clarifications, clarifying),
         commands=room,
     )

@@ -768,3 +768,66 @@ async def test_of_two_taps_that_race_the_first_wins_and_the_other_person_is_told
         assert await there.state(approval) is ApprovalState.APPROVED
         await there.say(f"/deny@desk_bot {approval.code} wait", sender=CLEO, command=True)
         assert await there.state(approval) is ApprovalState.DENIED, "words take it back while it is not used"
+
+
+# everything that decides
+
+
+MAIL = {
+    "to": ["anna@example.org"],
+    "cc": ["legal@example.org"],
+    "subject": "Offer 17",
+    "text": "Dear Anna,\nthe offer is attached.",
+    "attachments": [{"name": "offer.pdf", "size": 12_345, "sha256": "ab" * 32}],
+}
+ORDER = {
+    "items": [{"article": "napkins", "count": 200, "price": "12.50 EUR"}],
+    "total": "2500.00 EUR",
+    "address": {"street": "Lindenweg 4", "city": "Berlin"},
+    "records": ["order-17", "order-18"],
+}
+
+
+@rule("APPR-2")
+async def test_every_parameter_that_decides_stands_in_the_card_with_its_reason_and_the_request_it_comes_from(
+    api, tmp_path
+):
+    class Agent(CountingAgent):
+        async def run(self, request, desk):
+            for name, system, parameters in (("send", "mail", MAIL), ("order", "shop", ORDER)):
+                action = Action(name=name, system=system, parameters=parameters)
+                await desk.propose(Proposal(action=action, reason="Anna has asked for it"))
+            yield Final(text="done")
+
+    async with deciding(tmp_path, api, agent=Agent()) as there:
+        await there.say("@desk_bot please send Anna the offer", sender=BOB, chat=GROUP)
+        await there.gateway.quiet()
+        mail = there.card()["text"]
+        await there.tap("Approve")
+        await there.gateway.quiet()
+        order = there.card()["text"]
+    for text, words in (
+        (mail, ("Action: send", "System: mail", "│ to[0]: anna@example.org", "│ cc[0]: legal@example.org")),
+        (mail, ("│ subject: Offer 17", "│ │ Dear Anna,\n│ │ the offer is attached.")),
+        (mail, ("│ attachments[0].name: offer.pdf", "│ attachments[0].size: 12345", "sha256: " + "ab" * 32)),
+        (order, ("│ items[0].article: napkins", "│ items[0].count: 200", "│ total: 2500.00 EUR")),
+        (order, ("│ address.street: Lindenweg 4", "│ records[1]: order-18")),
+        (mail + order, ("│ Anna has asked for it", "│ @desk_bot please send Anna the offer")),
+    ):
+        for one in words:
+            assert one in text
+
+
+@rule("APPR-2")
+async def test_a_request_that_is_too_long_for_a_task_says_that_it_is_cut(api, tmp_path):
+    class Agent(CountingAgent):
+        async def run(self, request, desk):
+            await desk.propose(Proposal(action=Action(name="deploy", parameters=DEPLOY)))
+            yield Final(text="done")
+
+    async with deciding(tmp_path, api, agent=Agent()) as there:
+        await there.say("@desk_bot " + "please " * 300, sender=BOB, chat=GROUP)
+        await there.gateway.quiet()
+        (approval,) = await there.room.pending()
+        assert approval.proposal.task.endswith("… (2109)")
+        assert len(approval.proposal.task) == 1_000

@@ -105,6 +105,7 @@ def test_everything_can_be_said(load, tmp_path):
         "    allow_plain_http: true\n"
         "  model:\n    kind: openai\n    base_url: https://api.example.com/v1\n    model: large\n    api_key: ${KEY}\n"
         "    options: {temperature: 0.2, stop: [a]}\n    stream: false\n    images: true\n    timeout: 3m\n"
+        "    tools: [ask_human, file_draft]\n    history: 20\n    history_characters: 500\n"
         "  bare: {kind: openai, base_url: http://127.0.0.1:1, model: m}\n"
         "  rehearsal: {kind: scripted, script: script.yaml}\n"
         "  demo: {kind: scripted}\n",
@@ -136,6 +137,9 @@ def test_everything_can_be_said(load, tmp_path):
             options={"temperature": 0.2, "stop": ["a"]},
             stream=False,
             images=True,
+            tools=("ask_human", "file_draft"),
+            history=20,
+            history_characters=500,
             total_s=180.0,
         ),
         "bare": OpenAIAgent(base_url="http://127.0.0.1:1", model="m"),
