@@ -179,8 +179,8 @@ class Receiving:
         headers = {"Location": f"{self.url}/elsewhere"} if 300 <= status < 400 else {}
         return web.Response(status=status, headers=headers)
 
-    async def wait(self, count: int = 1) -> None:
-        async with asyncio.timeout(20):
+    async def wait(self, count: int = 1, *, within_s: float = 20) -> None:
+        async with asyncio.timeout(within_s):
             while len(self.came) < count:
                 await asyncio.sleep(0.01)  # bounded above
 

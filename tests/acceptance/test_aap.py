@@ -25,10 +25,14 @@ from agentapprovalprotocol import (
 )
 from agentapprovalprotocol._gate import EXPIRED_TEXT, FAIL_CLOSED
 from agentapprovalprotocol.langgraph import ApprovalMiddleware, resumer
+from agentapprovalprotocol.pydantic_ai import ApprovalCapability
 from agentapprovalprotocol.testing import BASE_URL, PROVISIONER_TOKEN, TOKEN, FakeProvider
 from langchain.agents import create_agent
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.checkpoint.memory import InMemorySaver
+from pydantic_ai import Agent
+from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart, ToolReturnPart
+from pydantic_ai.models.function import FunctionModel
 
 from bot.api.aap.instances import MOST
 from bot.api.aap.wire import Provisioning
@@ -378,7 +382,7 @@ async def test_a_receiver_is_verified_gets_a_credential_and_wakes_what_waits(api
                 assert isinstance(await soon(AsyncGate(client, mode="async").check(one)), Allow)
             await receiver.client.aclose()
             told = json.loads(server.came[-1][2])  # that something is decided, and not what
-            assert told.keys() == {"id", "type", "instance_id", "request_id", "created_at"}
+            assert set(told) == {"id", "type", "instance_id", "request_id", "created_at"}
             # the credential is for the protocol alone
             assert (await desk.call("GET", "/v1/approvals", key=made.token))[0] == 401
             assert (await desk.call("POST", "/aap/v1/instances", {}, key=made.token))[0] == 401
@@ -488,3 +492,26 @@ async def test_their_middleware_pauses_a_graph_and_their_receiver_wakes_it(api, 
                     await asyncio.sleep(0.02)  # bounded above
             await asyncio.gather(*receiver._tasks)
         await receiver.client.aclose()
+
+
+@rule("AGENT-4")
+async def test_their_capability_for_pydantic_ai_waits_for_a_person(api, tmp_path):
+    ran = []
+
+    def refund(order: int, amount: int) -> str:
+        """Pay money back."""
+        ran.append((order, amount))
+        return "refunded"
+
+    def say(messages, info):
+        if any(isinstance(part, ToolReturnPart) for part in messages[-1].parts):
+            return ModelResponse(parts=[TextPart("done")])
+        return ModelResponse(parts=[ToolCallPart("refund", {"order": 17, "amount": 120}, "call-1")])
+
+    async with agents_desk(tmp_path, api) as desk, clients(desk) as client:
+        approvals = ApprovalCapability(gate=AsyncGate(client))
+        agent = Agent(FunctionModel(say), tools=[refund], capabilities=[approvals])
+        async with checking(agent.run("refund")) as task:
+            await desk.press_on(0, "Approve")
+            assert ((await soon(task)).output, ran) == ("done", [(17, 120)])
+        assert await states(desk) == [ApprovalState.EXECUTED]

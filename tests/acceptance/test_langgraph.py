@@ -20,7 +20,7 @@ from bot.clients.gateway import Gateway
 from bot.clients.langgraph import CutOffError, arun, run
 from bot.clients.people import People, UnanswerableError, UnclearError
 from tests.agents_desk import KEY, agents_desk
-from tests.harness import ANN, BOB, GROUP, INTERNAL
+from tests.harness import BOB, GROUP
 
 rule = pytest.mark.rule
 CONFIG = {"configurable": {"thread_id": "order-17"}}
@@ -170,7 +170,6 @@ async def test_where_the_graph_takes_no_edits_nobody_can_change_values(api, tmp_
     async with agents_desk(tmp_path, api) as desk, at_work(arun(graph, PLEASE, CONFIG, people=people_of(desk))) as task:
         card = await desk.card_of(0)
         assert desk.labels(card) == ["Approve", "Deny", "Deny with reason…", "Return…"]
-        api.press(chat=INTERNAL, sender=ANN, message_id=card["message_id"], data="forged", force=True)
         desk.press("Approve", card=card)
         await done(task)
         assert shop.ran == [("refund", {"order": 17, "amount": 120})]

@@ -39,6 +39,7 @@ from bot.api.aap.wire import (
 )
 from bot.api.answering import RefusedError, body_of, json_answer, read_wait
 from bot.api.approvals import PROPOSALS
+from bot.api.listening import while_there
 from bot.api.site import CREDENTIAL, Answering, Callers, Handler
 from bot.approvals.proposing import MAX_NOTE
 from bot.config.credentials import Credential, Scope
@@ -122,7 +123,7 @@ class AapProvider:
         key = read_key(request.headers.getall("Idempotency-Key", []))
         named = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
         proposal = read_submission(await body_of(request), key=f"aap:{named}")
-        async with self._proposing[agent]:
+        async with self._proposing[agent]:  # so that of two with one key the second knows that it is the second
             before = self._clock()
             try:
                 approval = await self._room.propose(proposal, agent=agent, origin=None)
@@ -157,11 +158,14 @@ class AapProvider:
         if wait_s > 0:
             with self._callers.counted(agent), suppress(TimeoutError):
                 async with asyncio.timeout(wait_s):
-                    known: Approval | None = approval
-                    while known is not None and known.state.undecided:
-                        known = await self._room.changed(known.id, since=known.revision)
+                    await while_there(request, self._decided(approval))
             approval = await self._own(request, agent)
         return self._answer(approval)
+
+    async def _decided(self, approval: Approval) -> None:
+        known: Approval | None = approval
+        while known is not None and known.state.undecided:
+            known = await self._room.changed(known.id, since=known.revision)
 
     async def _cancel(self, request: web.Request, agent: str) -> web.StreamResponse:
         approval = await self._own(request, agent)
