@@ -86,6 +86,7 @@ def _policy(document: Document, *, digest: str) -> Policy:
             counterparty=person.counterparty,
             language=person.language,
             display=person.names[0] if person.names else "",
+            principals=frozenset(person.principals),
         )
         people.update(dict.fromkeys(person.accounts, principal))
         for call in person.names:

@@ -75,6 +75,7 @@ def effective(document: Document, destination: Destination) -> Channel:
 
 def _people(document: Document, report: Report) -> None:
     owners: dict[str, Path] = {}
+    named: dict[str, Path] = {}
     for name, person in document.people.items():
         for number, account in enumerate(person.accounts):
             path: Path = ("people", name, "accounts", number)
@@ -82,6 +83,10 @@ def _people(document: Document, report: Report) -> None:
             if first != path:
                 line = report.mark(first).line
                 report(path, f"this account is already listed in line {line}", "one account belongs to one person")
+        for number, principal in enumerate(person.principals):
+            place: Path = ("people", name, "principals", number)
+            if principal in document.people or named.setdefault(principal, place) != place:
+                report(place, "this names somebody already", "an id names one person, once; take another one")
         if person.counterparty is not None and person.counterparty not in document.counterparties:
             mend = nearest(person.counterparty, document.counterparties)
             report(("people", name, "counterparty"), "this counterparty is not listed", mend)

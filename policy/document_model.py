@@ -133,6 +133,10 @@ class Person(Shape):
         default_factory=list,
         description="What others call them; 'Ann, can you look?' then is not for the agent (PART-2). Never identity.",
     )
+    principals: list[Term] = Field(
+        default_factory=list,
+        description="Further ids by which agents name them, such as did:example:alice (AGENT-1); not identity.",
+    )
     language: Language | None = Field(default=None, description="Of the gateway's words for this person.")
     counterparty: Identifier | None = Field(default=None, description="The organisation they belong to.")
     access: Literal["allow", "deny", "unknown"] | None = Field(

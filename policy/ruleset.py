@@ -150,6 +150,7 @@ class Person:
         accounts: ``platform:id`` of each account.
         operator: may approve, and is trusted in a private chat (IDENT-3).
         display: the first of their names, as it is written in the file; empty: none is. Never identity (IDENT-1).
+        principals: further ids by which agents name them; they are never taken for who somebody is.
     """
 
     id: str
@@ -159,6 +160,7 @@ class Person:
     counterparty: str | None = None
     language: str | None = None
     display: str = field(default="", repr=False)
+    principals: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -263,3 +265,7 @@ class Policy:
     def person(self, account: str | None) -> Person | None:
         """The principal behind an account, if the policy knows one."""
         return None if account is None else self.people.get(account)
+
+    def named(self, principal: str) -> Person | None:
+        """The principal whom an agent names, by their id or one of the further ones; None: nobody (AGENT-1)."""
+        return next((one for one in self.people.values() if principal == one.id or principal in one.principals), None)

@@ -221,6 +221,8 @@ async def body_of(request: web.Request) -> bytes:
             return await request.read()
     except TimeoutError:
         raise RefusedError(400, "malformed", "the body did not come") from None
+    except web.HTTPRequestEntityTooLarge:
+        raise RefusedError(413, *_PLAIN[413]) from None
     except (ValueError, web.RequestPayloadError):
         raise RefusedError(400, "malformed", "the body broke off") from None
 

@@ -21,6 +21,7 @@ from aiohttp import web
 
 from bot.api.answering import RefusedError, body_of, header_key, json_answer, read_wait
 from bot.api.callbacks import APPROVAL, arm, check
+from bot.api.limiting import within_request
 from bot.api.listening import while_there
 from bot.api.proposed import (
     approval_document,
@@ -32,11 +33,13 @@ from bot.api.proposed import (
     refusal,
 )
 from bot.api.site import Callers
+from bot.config.credentials import Scope
 from bot.deliveries.pacing import Rate
 from bot.model.approval import Approval, Proposal, Subject
 from bot.model.errors import ProposalError
 from bot.ports.approvals import Approvals
 from bot.ports.callbacks import Callbacks
+from policy.destination import Destination
 
 PROPOSALS: Final = Rate(per_s=1.0, burst=30)
 
@@ -54,6 +57,10 @@ class ProposesFor(Protocol):
         Raises:
             ProposalError: it works on no such request, or it can't be proposed.
         """
+        ...
+
+    def place_of(self, request_id: str, agent: str) -> tuple[Destination, str | None] | None:
+        """Where a request was made on which it works, and by whom."""
         ...
 
 
@@ -79,17 +86,19 @@ class ApprovalsApi:
         """See :class:`bot.api.site.ApiPart`."""
         self._callers = callers
         self._proposing = {name: asyncio.Lock() for name in callers.names}
-        one = "/v1/approvals/{id}"
-        router.add_post("/v1/approvals", callers.only(self._propose, callers.paces(PROPOSALS)))
-        router.add_get("/v1/approvals", callers.only(self._list), allow_head=False)
-        router.add_get(one, callers.only(self._look), allow_head=False)
-        router.add_post(f"{one}/revise", callers.only(self._revise, callers.paces(PROPOSALS)))
-        router.add_post(f"{one}/claim", callers.only(self._claim))
-        router.add_post(f"{one}/outcome", callers.only(self._outcome))
-        router.add_delete(one, callers.only(self._cancel))
+        one, scope = "/v1/approvals/{id}", Scope.PROPOSE
+        router.add_post("/v1/approvals", callers.only(self._propose, callers.paces(PROPOSALS), scope=scope))
+        router.add_get("/v1/approvals", callers.only(self._list, scope=scope), allow_head=False)
+        router.add_get(one, callers.only(self._look, scope=scope), allow_head=False)
+        router.add_post(f"{one}/revise", callers.only(self._revise, callers.paces(PROPOSALS), scope=scope))
+        router.add_post(f"{one}/claim", callers.only(self._claim, scope=scope))
+        router.add_post(f"{one}/outcome", callers.only(self._outcome, scope=scope))
+        router.add_delete(one, callers.only(self._cancel, scope=scope))
 
     async def _propose(self, request: web.Request, agent: str) -> web.StreamResponse:
         proposed = read_proposal(await body_of(request), header_key=header_key(request))
+        if proposed.request is not None:
+            within_request(request, self._proposes.place_of(proposed.request, agent))
         check(self._callbacks, proposed.callback, agent=agent)
         async with self._proposing[agent]:  # so that of two with one key the second knows that it is the second
             before = self._clock()
@@ -168,8 +177,8 @@ class ApprovalsApi:
         return [one for one in await self._room.pending() if one.agent == agent]
 
     async def _own(self, request: web.Request, agent: str) -> Approval:
-        approval = await self._room.look(request.match_info["id"][:64])
-        if approval is None or approval.agent != agent:
+        approval = await self._room.look_of(agent, request.match_info["id"][:64])
+        if approval is None:
             raise RefusedError(*_UNKNOWN)
         return approval
 

@@ -13,8 +13,10 @@ from typing import Final
 from aiohttp import web
 
 from bot.api.answering import MAX_KEY, Reading, RefusedError, body_of, header_key, json_answer, read_object
+from bot.api.limiting import within_request
 from bot.api.site import Callers
 from bot.commands.documents import offered_document, ran_document
+from bot.config.credentials import Scope
 from bot.deliveries.pacing import Rate
 from bot.model.errors import AskError, CommandError
 from bot.ports.commands import CommandDesk, DesksFor
@@ -42,11 +44,11 @@ class CommandsApi:
 
     def add_to(self, router: web.UrlDispatcher, callers: Callers) -> None:
         """See :class:`bot.api.site.ApiPart`."""
-        router.add_get("/v1/commands", callers.only(self._list), allow_head=False)
-        router.add_post("/v1/commands/{name}", callers.only(self._run, callers.paces(RUNS)))
+        router.add_get("/v1/commands", callers.only(self._list, scope=Scope.PROPOSE), allow_head=False)
+        router.add_post("/v1/commands/{name}", callers.only(self._run, callers.paces(RUNS), scope=Scope.PROPOSE))
 
     async def _list(self, request: web.Request, agent: str) -> web.StreamResponse:
-        desk = self._desk(request.query.get("request", ""), agent)
+        desk = self._desk(request, request.query.get("request", ""), agent)
         return json_answer({"commands": [offered_document(one) for one in desk.list_commands()]})
 
     async def _run(self, request: web.Request, agent: str) -> web.StreamResponse:
@@ -57,14 +59,15 @@ class CommandsApi:
         words = reading.text("text", blank=True) if reading.document.get("text") is not None else None
         key = reading.key(header_key(request))
         reading.done()
-        desk = self._desk(request_id, agent)
+        desk = self._desk(request, request_id, agent)
         try:
             ran = await desk.start_command(request.match_info["name"][:64], object_id, words=words, key=key)
         except CommandError as error:
             raise RefusedError(_STATUS.get(error.code, 422), error.code, str(error)) from None
         return json_answer(ran_document(ran))
 
-    def _desk(self, request_id: str, agent: str) -> CommandDesk:
+    def _desk(self, request: web.Request, request_id: str, agent: str) -> CommandDesk:
+        within_request(request, self._runs.place_of(request_id, agent))
         try:
             return self._runs.desk_for(request_id, agent)
         except AskError:

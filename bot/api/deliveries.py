@@ -10,18 +10,21 @@ its own alone.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol
 
 from aiohttp import web
 
 from bot.api.answering import RefusedError, body_of, header_key, json_answer
+from bot.api.limiting import within_place
 from bot.api.site import Callers
 from bot.api.unasked import delivery_document, delivery_refusal, muted_document, read_order
+from bot.config.credentials import Scope
 from bot.deliveries.pacing import Rate
 from bot.deliveries.schedule import Order
 from bot.model.delivery import Delivery, DeliveryState
 from bot.model.errors import DeliveryError
+from policy.destination import Destination
 
 POSTS: Final = Rate(per_s=1.0, burst=30)
 _UNKNOWN: Final = (404, "unknown", "there is no such delivery of yours")
@@ -42,8 +45,12 @@ class Room(Protocol):
         """Whether one was asked for with this key before."""
         ...
 
-    async def look(self, delivery_id: str) -> Delivery | None:
-        """One as it stands."""
+    async def look_of(self, agent: str, delivery_id: str) -> Delivery | None:
+        """One of this agent as it stands."""
+        ...
+
+    async def other_side(self, destination: Destination) -> str | None:
+        """In a one-to-one chat the account of the other side."""
         ...
 
     async def receipts(self, delivery_id: str) -> Mapping[str, int]:
@@ -62,20 +69,23 @@ class Room(Protocol):
 class DeliveriesApi:
     """Routes and their answers."""
 
-    def __init__(self, room: Room) -> None:
-        """Args: room: of the deliveries."""
+    def __init__(self, room: Room, *, people: Callable[[str], str | None] = lambda _: None) -> None:
+        """Args: room: of the deliveries. people: ids in the policy, by account; for keys that are limited to some."""
         self._room = room
+        self._people = people
         self._posting: dict[str, asyncio.Lock] = {}
 
     def add_to(self, router: web.UrlDispatcher, callers: Callers) -> None:
         """See :class:`bot.api.site.ApiPart`."""
-        router.add_post("/v1/deliveries", callers.only(self._post, callers.paces(POSTS)))
-        router.add_get("/v1/deliveries", callers.only(self._list), allow_head=False)
-        router.add_get("/v1/deliveries/{id}", callers.only(self._look), allow_head=False)
-        router.add_delete("/v1/deliveries/{id}", callers.only(self._cancel))
+        scope = Scope.DELIVER
+        router.add_post("/v1/deliveries", callers.only(self._post, callers.paces(POSTS), scope=scope))
+        router.add_get("/v1/deliveries", callers.only(self._list, scope=scope), allow_head=False)
+        router.add_get("/v1/deliveries/{id}", callers.only(self._look, scope=scope), allow_head=False)
+        router.add_delete("/v1/deliveries/{id}", callers.only(self._cancel, scope=scope))
 
     async def _post(self, request: web.Request, agent: str) -> web.StreamResponse:
         order, key = read_order(await body_of(request), header_key=header_key(request))
+        await within_place(request, order.destination, self._room.other_side, self._people)
         async with self._posting.setdefault(agent, asyncio.Lock()):  # of two with one key the second is the second
             before = await self._room.known(agent, key)
             try:
@@ -101,8 +111,8 @@ class DeliveriesApi:
         return json_answer(await self._document(delivery))
 
     async def _own(self, request: web.Request, agent: str) -> Delivery:
-        delivery = await self._room.look(request.match_info["id"][:64])
-        if delivery is None or delivery.agent != agent:
+        delivery = await self._room.look_of(agent, request.match_info["id"][:64])
+        if delivery is None:
             raise RefusedError(*_UNKNOWN)
         return delivery
 

@@ -15,6 +15,7 @@ from typing import Final
 from aiohttp import web
 
 from bot.api.answering import RefusedError, body_of, header_key, json_answer
+from bot.api.limiting import within_destination
 from bot.api.site import Callers
 from bot.api.unasked import grant_document, grant_refusal, read_wish
 from bot.deliveries.grants import GrantRoom, grant_id
@@ -45,6 +46,7 @@ class GrantsApi:
 
     async def _issue(self, request: web.Request, dispatcher: str) -> web.StreamResponse:
         wish = read_wish(await body_of(request), header_key=header_key(request))
+        within_destination(request, wish.destination)
         issuer = _issuer(dispatcher)
         new_id = None if wish.key is None else grant_id(str(issuer), wish.key)
         before = new_id is not None and await self._room.look(new_id) is not None

@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 from aiohttp import web
 
 from bot.api.answering import RefusedError, body_of, header_key, json_answer
+from bot.api.limiting import within_request
 from bot.api.looped import (
     clarification_of,
     interaction_of,
@@ -28,9 +29,11 @@ from bot.api.looped import (
 )
 from bot.api.site import Callers
 from bot.clarifications.room import ClarificationRoom, Origin
+from bot.config.credentials import Scope
 from bot.deliveries.pacing import Rate
 from bot.model.errors import AskError, InteractionError
 from bot.model.interaction import Interaction, InteractionState
+from policy.destination import Destination
 
 CHANGES: Final = Rate(per_s=2.0, burst=30)
 _UNKNOWN: Final = (404, "unknown", "there is no such interaction of yours")
@@ -47,6 +50,10 @@ class OriginsFor(Protocol):
         """
         ...
 
+    def place_of(self, request_id: str, agent: str) -> tuple[Destination, str | None] | None:
+        """Where a request was made on which an agent works, and by whom; None: there is none."""
+        ...
+
 
 class InteractionsApi:
     """Routes and their answers."""
@@ -59,17 +66,18 @@ class InteractionsApi:
     def add_to(self, router: web.UrlDispatcher, callers: Callers) -> None:
         """See :class:`bot.api.site.ApiPart`."""
         paces = callers.paces(CHANGES)
-        one = "/v1/interactions/{id}"
-        router.add_post("/v1/interactions", callers.only(self._start, paces))
-        router.add_get("/v1/interactions", callers.only(self._list), allow_head=False)
-        router.add_get(one, callers.only(self._look), allow_head=False)
-        router.add_post(f"{one}/clarifications", callers.only(self._ask, paces))
-        router.add_post(f"{one}/patches", callers.only(self._patch, paces))
-        router.add_post(f"{one}/complete", callers.only(self._complete, paces))
-        router.add_delete(one, callers.only(self._cancel, paces))
+        one, scope = "/v1/interactions/{id}", Scope.ASK
+        router.add_post("/v1/interactions", callers.only(self._start, paces, scope=scope))
+        router.add_get("/v1/interactions", callers.only(self._list, scope=scope), allow_head=False)
+        router.add_get(one, callers.only(self._look, scope=scope), allow_head=False)
+        router.add_post(f"{one}/clarifications", callers.only(self._ask, paces, scope=scope))
+        router.add_post(f"{one}/patches", callers.only(self._patch, paces, scope=scope))
+        router.add_post(f"{one}/complete", callers.only(self._complete, paces, scope=scope))
+        router.add_delete(one, callers.only(self._cancel, paces, scope=scope))
 
     async def _start(self, request: web.Request, agent: str) -> web.StreamResponse:
         begun = read_beginning(await body_of(request), header_key=header_key(request))
+        within_request(request, self._runs.place_of(begun.request, agent))
         try:
             origin = self._runs.origin_for(begun.request, agent)
             key = f"api:{begun.key}" if begun.key else f"run:{origin.event_id}"
@@ -122,8 +130,8 @@ class InteractionsApi:
         return json_answer(await self._document(ended))
 
     async def _own(self, request: web.Request, agent: str) -> Interaction:
-        interaction = await self._room.store.get(request.match_info["id"][:64])
-        if interaction is None or interaction.agent != agent:
+        interaction = await self._room.store.get_of(agent, request.match_info["id"][:64])
+        if interaction is None:
             raise RefusedError(*_UNKNOWN)
         return interaction
 

@@ -23,12 +23,15 @@ from aiohttp import web
 from bot.api.answering import READ_WITHIN_S, RefusedError, body_of, header_key, json_answer, read_wait
 from bot.api.asked import head_document, question_document, read_asked, refusal
 from bot.api.callbacks import QUESTION, arm, check
+from bot.api.limiting import within_request
 from bot.api.listening import while_there
 from bot.api.site import Callers
+from bot.config.credentials import Scope
 from bot.deliveries.pacing import Rate
 from bot.model.errors import AskError
 from bot.model.question import Asking, Conclusion, Question, QuestionState
 from bot.ports.callbacks import Callbacks
+from policy.destination import Destination
 
 MAX_OPEN: Final = 100
 """Questions of one agent that wait for people."""
@@ -48,12 +51,16 @@ class AsksFor(Protocol):
         """
         ...
 
+    def place_of(self, request_id: str | None, agent: str) -> tuple[Destination, str | None] | None:
+        """Where a request was made on which it works, and by whom."""
+        ...
+
 
 class Room(Protocol):
     """Where questions are (see :class:`bot.questions.room.QuestionRoom`)."""
 
-    async def look(self, question_id: str) -> Question | None:
-        """A question as it stands."""
+    async def look_of(self, agent: str, question_id: str) -> Question | None:
+        """A question of this agent as it stands."""
         ...
 
     async def ended(self, question_id: str) -> Question | None:
@@ -96,16 +103,17 @@ class QuestionsApi:
         self._callers = callers
         self._asking = {name: asyncio.Lock() for name in callers.names}
         self._giving = {name: asyncio.Lock() for name in callers.names}
-        router.add_post("/v1/questions", callers.only(self._ask, callers.paces(ASKS)))
+        router.add_post("/v1/questions", callers.only(self._ask, callers.paces(ASKS), scope=Scope.ASK))
         # no HEAD: it would take a masked answer and give it to nobody
-        router.add_get("/v1/questions", callers.only(self._list), allow_head=False)
-        router.add_get("/v1/questions/{id}", callers.only(self._look), allow_head=False)
-        router.add_delete("/v1/questions/{id}", callers.only(self._cancel))
+        router.add_get("/v1/questions", callers.only(self._list, scope=Scope.ASK), allow_head=False)
+        router.add_get("/v1/questions/{id}", callers.only(self._look, scope=Scope.ASK), allow_head=False)
+        router.add_delete("/v1/questions/{id}", callers.only(self._cancel, scope=Scope.ASK))
 
     # asking
 
     async def _ask(self, request: web.Request, agent: str) -> web.StreamResponse:
         asked = read_asked(await body_of(request), header_key=header_key(request))
+        within_request(request, self._asks.place_of(asked.request, agent), asked.asking.who)
         check(self._callbacks, asked.callback, agent=agent)
         async with self._asking[agent]:  # so that of two with one key the second knows that it is the second
             mine = [question.key for question in await self._room.pending() if question.agent == agent]
@@ -159,8 +167,8 @@ class QuestionsApi:
         return json_answer(head_document(question))
 
     async def _own(self, request: web.Request, agent: str) -> Question:
-        question = await self._room.look(request.match_info["id"][:64])
-        if question is None or question.agent != agent:
+        question = await self._room.look_of(agent, request.match_info["id"][:64])
+        if question is None:
             raise RefusedError(*_UNKNOWN)
         return question
 

@@ -4,8 +4,6 @@ What can be done there is in parts, such as :mod:`bot.api.questions`; each adds 
 """
 
 import asyncio
-import hashlib
-import hmac
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,12 +13,15 @@ from aiohttp import web
 
 from bot.api.answering import MAX_BODY, RefusedError, answered, set_headers
 from bot.api.listening import KEPT_ALIVE_S, Porter, Sending, listen
+from bot.config.credentials import Credential, KeyRing, Scope, digest_of
 from bot.config.secret import Secret
 from bot.deliveries.pacing import Bucket, Rate
 from bot.observability.log import HTTP, get_logger
 
 log = get_logger(__name__)
 
+CREDENTIAL: Final = web.RequestKey("credential", Credential)
+"""Where a handler finds the key with which it was called, and its limits."""
 LOOKS: Final = Rate(per_s=20.0, burst=200)
 """Calls of one agent that only look."""
 MAX_WAITING: Final = 200
@@ -39,68 +40,102 @@ class ApiPart(Protocol):
         ...
 
 
-class Callers:
-    """Knows whose key it is, and how often each agent may come."""
+class Paces(dict[str, Bucket]):
+    """A pace for each name, made when it first comes: there are never more than names of keys."""
 
-    def __init__(self, keys: Mapping[str, Secret], *, others: Mapping[str, Secret] | None = None) -> None:
+    def __init__(self, rate: Rate) -> None:
+        super().__init__()
+        self._rate = rate
+
+    def __missing__(self, name: str) -> Bucket:
+        return self.setdefault(name, Bucket(self._rate))
+
+
+class Callers:
+    """Knows whose key it is, what it may be used for, and how often each may come."""
+
+    def __init__(
+        self,
+        keys: Mapping[str, Secret] | KeyRing,
+        *,
+        others: Mapping[str, Secret] | None = None,
+        dispatchers: bool = False,
+    ) -> None:
         """Make it.
 
         Args:
-            keys: by name of the agent, or of whoever else these callers are.
+            keys: by name of the agent, or of whoever else these callers are; or all keys that there are.
             others: keys that are good elsewhere and not for these calls.
+            dispatchers: these callers are dispatchers; else agents.
         """
-        self._others = [_digest(key.reveal().encode()) for key in (others or {}).values()]
-        self._digests = {name: _digest(key.reveal().encode()) for name, key in keys.items()}
+        if isinstance(keys, KeyRing):
+            self._ring = keys
+        elif dispatchers:
+            self._ring = KeyRing(agents=others or {}, dispatchers=keys)
+        else:
+            self._ring = KeyRing(agents=keys, dispatchers=others or {})
+        self._dispatchers = dispatchers
         self._looks = self.paces(LOOKS)
         self._waiting: Counter[str] = Counter()
         self._sending = Sending()
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all agents that have a key."""
-        return tuple(self._digests)
+        """Of all agents that there are."""
+        return self._ring.agents
 
-    def paces(self, rate: Rate) -> dict[str, Bucket]:
-        """A pace for each agent."""
-        return {name: Bucket(rate) for name in self._digests}
+    def paces(self, rate: Rate) -> Paces:
+        """A pace for each of them."""
+        return Paces(rate)
 
-    def digest(self, name: str) -> bytes:
-        """Of an agent's key."""
-        return self._digests[name]
+    def credentials(self, name: str) -> list[Credential]:
+        """The keys of an agent that hold now."""
+        return [one for one in self._ring.all() if one.name == name and not one.dispatcher]
 
     def only(
         self,
         handler: Handler,
         paces: Mapping[str, Bucket] | None = None,
         *,
-        known: Callable[[str], str | None] = lambda _: None,
+        scope: Scope | None = None,
+        header: str | None = None,
+        known: Callable[[str], Credential | None] = lambda _: None,
     ) -> Answering:
-        """A handler for agents alone: who asks is known by the key, and none may come too often.
+        """A handler for these alone: who asks is known by the key, and none may come too often.
 
         Args:
             handler: answers.
-            paces: by agent; None: those of calls that only look.
-            known: the agent whose further credential it is, that is good for these calls alone.
+            paces: by name; None: those of calls that only look.
+            scope: that the key has to have; None: any that these callers can have.
+            header: where the key may stand, too.
+            known: the key from which a further credential comes, that is good for these calls alone.
         """
         pace = self._looks if paces is None else paces
 
         async def handle(request: web.Request) -> web.StreamResponse:
-            agent = self._agent(request.headers.getall("Authorization", []))
-            if agent is None:
-                agent = known(_token(request.headers.getall("Authorization", [])))
-            if agent is None and self._is_others(request.headers.getall("Authorization", [])):
-                raise RefusedError(403, "forbidden", "your key is not for this")
-            if agent is None:
+            credential = self.identify(request, header=header)
+            if credential is None:
+                credential = known(_bearer(request.headers.getall("Authorization", [])) or "")
+            if credential is None:
                 raise RefusedError(401, "unauthorized", "send your key: Authorization: Bearer KEY")
+            if credential.dispatcher is not self._dispatchers or (scope is not None and scope not in credential.scopes):
+                raise RefusedError(403, "forbidden", "your key is not for this")
             now = asyncio.get_running_loop().time()
-            wait_s = pace[agent].wait_s(now)
+            wait_s = pace[credential.name].wait_s(now)
             if wait_s > 0:
                 raise RefusedError(429, "too_fast", "you come too often", after_s=wait_s)
-            pace[agent].take(now)
-            self._sending.check(agent)
-            return await self._sending.send(request, agent, await handler(request, agent))
+            pace[credential.name].take(now)
+            self._sending.check(credential.name)
+            request[CREDENTIAL] = credential
+            return await self._sending.send(request, credential.name, await handler(request, credential.name))
 
         return handle
+
+    def identify(self, request: web.Request, *, header: str | None = None) -> Credential | None:
+        """Whose key a call carries. Args: header: where it may stand, too."""
+        own = [] if header is None else request.headers.getall(header, [])
+        key = own[0].strip() if len(own) == 1 else _bearer(request.headers.getall("Authorization", []))
+        return None if key is None else self._ring.find(digest_of(key))
 
     @contextmanager
     def counted(self, agent: str) -> Iterator[None]:
@@ -117,20 +152,6 @@ class Callers:
         finally:
             self._waiting[agent] -= 1
 
-    def _agent(self, headers: list[str]) -> str | None:
-        """Whose key it is. Every key is compared, in constant time, whichever fits."""
-        given = _bearer(headers)
-        found = None
-        for name, digest in self._digests.items():
-            if given is not None and hmac.compare_digest(digest, given):
-                found = name
-        return found
-
-    def _is_others(self, headers: list[str]) -> bool:
-        """Whether it is the key of somebody who may do other things."""
-        given = _bearer(headers)
-        return given is not None and sum(hmac.compare_digest(digest, given) for digest in self._others) > 0
-
 
 def application(parts: Sequence[ApiPart], callers: Callers) -> web.Application:
     """The aiohttp application."""
@@ -146,7 +167,7 @@ async def serve(
     *,
     host: str,
     port: int,
-    keys: Mapping[str, Secret],
+    keys: Mapping[str, Secret] | KeyRing,
     others: Mapping[str, Secret] | None = None,
     bound: Callable[[int], None] = lambda _: None,
     porter: Porter | None = None,
@@ -157,7 +178,7 @@ async def serve(
         parts: of the interface.
         host: to bind.
         port: to bind; 0 for a free one.
-        keys: by name of the agent.
+        keys: by name of the agent, or all that there are.
         others: keys that are not for agents.
         bound: is told the port.
         porter: shows out who is silent; None: as it is configured for everybody.
@@ -181,15 +202,6 @@ async def serve(
         await runner.cleanup()
 
 
-def _bearer(headers: list[str]) -> bytes | None:
-    token = _token(headers)
-    return _digest(token.encode(errors="surrogateescape")) if token else None
-
-
-def _token(headers: list[str]) -> str:
+def _bearer(headers: list[str]) -> str | None:
     scheme, _, key = (headers[0] if len(headers) == 1 else "").partition(" ")
-    return key.strip() if scheme.lower() == "bearer" else ""
-
-
-def _digest(key: bytes) -> bytes:
-    return hashlib.sha256(key).digest()
+    return key.strip() if scheme.lower() == "bearer" else None

@@ -16,7 +16,7 @@ from bot.approvals.states import after
 from bot.config.settings import Proposals
 from bot.deliveries.dispatcher import Dispatcher
 from bot.deliveries.pacing import Bucket, Buckets, Rate
-from bot.model.approval import Approval, ApprovalState, Assurance, Decision, Subject, Verdict
+from bot.model.approval import Approval, ApprovalState, Assurance, Decision, Proposal, Subject, Verdict
 from bot.model.output import OutFile
 from bot.ports.approvals import ApprovalStore, Role, Shown
 from policy.approvals import Allow, Ask, Call, Requirement, judge_call
@@ -80,20 +80,23 @@ class Book:
         """What the policy in force says of the call as it stands.
 
         What a rule would let through is asked for all the same where the agent itself wants more: a passkey (APPR-9),
-        or somebody's word about a gate that is not passed (APPR-7). Every open one is looked at every second, and its
-        parameters may be large: one policy judges one version once.
+        somebody's word about a gate that is not passed (APPR-7), or a certain person's word. Every open one is looked
+        at every second, and its parameters may be large: one policy judges one version once.
         """
         policy = self.policy()
         if policy is not self._judged_by:
             self._judged_by, self._judgements = policy, {}
         high = approval.proposal.assurance is Assurance.HIGH
-        more = high or any(not gate.passed for gate in approval.proposal.gates)
+        more = high or bool(approval.proposal.addressee) or any(not gate.passed for gate in approval.proposal.gates)
         key = (approval.agent, approval.version, more)
         if key not in self._judgements:
             if len(self._judgements) >= _REMEMBERED:
                 self._judgements.clear()
             self._judgements[key] = self._judge(policy, approval, more=more)
-        return self._judgements[key]
+        verdict = self._judgements[key]
+        if isinstance(verdict, Ask) and approval.proposal.addressee:
+            return Ask(requirement=_addressed(verdict.requirement, approval.proposal))
+        return verdict
 
     def _judge(self, policy: Policy, approval: Approval, *, more: bool) -> Judgement:
         action = approval.action
@@ -260,6 +263,17 @@ class Book:
                 waiting.discard(future)
                 if not waiting:
                     self._waiting.pop(approval_id, None)
+
+
+def _addressed(requirement: Requirement, proposal: Proposal) -> Requirement:
+    """What the policy asks for, narrowed to the one whose word the agent wants; of several voices it stays as it is."""
+    one = frozenset({proposal.addressee})
+    narrowed = one if requirement.who is None else one & requirement.who
+    return replace(
+        requirement,
+        who=narrowed if requirement.quorum == 1 else requirement.who,
+        shown=requirement.shown if requirement.shown is not None or not proposal.shown else proposal.shown,
+    )
 
 
 def _now_s() -> float:

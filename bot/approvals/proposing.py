@@ -21,7 +21,7 @@ MAX_TASK: Final = 1_000
 MAX_GATES: Final = 20
 MAX_KEY: Final = 200
 MAX_NOTE: Final = 2_000
-TTL_LEAST_S: Final = 60
+TTL_LEAST_S: Final = 30
 TTL_LONGEST_S: Final = 30 * 24 * 3600
 
 _INEXACT: Final = 2.0**53

@@ -42,7 +42,7 @@ from bot.ports.approvals import (
     Shown,
 )
 from bot.ports.channel import Channel
-from policy.approvals import Allow, Ask, Forbid, Requirement
+from policy.approvals import Allow, Ask, Forbid, Requirement, Window
 from policy.approvals import Verdict as Judgement
 from policy.destination import Destination
 from policy.entitlement import Bar
@@ -127,11 +127,24 @@ class ApprovalRoom:
     # proposing
 
     async def propose(
-        self, proposal: Proposal, *, agent: str, origin: Origin | None, language: str | None = None
+        self,
+        proposal: Proposal,
+        *,
+        agent: str,
+        origin: Origin | None,
+        language: str | None = None,
+        new_id: str | None = None,
     ) -> Approval:
         """See :meth:`bot.ports.approvals.Approvals.propose`."""
         check_call(proposal)
-        approval = self._new(Subject.CALL, proposal, agent=agent, origin=origin, language=language)
+        approval = self._new(
+            Subject.CALL,
+            proposal,
+            agent=agent,
+            origin=origin,
+            language=language,
+            approval_id=new_id or uuid.uuid4().hex,
+        )
         async with self._proposing.setdefault(agent, asyncio.Lock()):  # so that none slips past the bound
             kept, new = await self._put(approval)
         if not new:
@@ -157,6 +170,8 @@ class ApprovalRoom:
         approval = replace(approval, rule=verdict.rule)
         match verdict:
             case Ask(requirement=requirement):
+                if proposal.addressee and not self._may_be_asked(proposal.addressee, requirement):
+                    raise ProposalError("not_entitled", "the policy lets others decide about this, or nobody")
                 approval = replace(approval, expires_at=now + _ttl(proposal, requirement))
             case Allow():
                 approval = by_policy(approval, Verdict.APPROVE, now)
@@ -231,6 +246,33 @@ class ApprovalRoom:
                 return written
         return None
 
+    def can_be_shown(self, approval: Approval) -> bool:
+        """See :meth:`bot.ports.approvals.Approvals.can_be_shown`."""
+        return bool(self.cards.places(approval))
+
+    async def show_at(self, approval_id: str, windows: Sequence[Window]) -> Approval | None:
+        """See :meth:`bot.ports.approvals.Approvals.show_at`."""
+        for _ in range(_TRIES):
+            approval = await self._store.get(approval_id)
+            if approval is None or not approval.state.undecided:
+                return None
+            changed = replace(approval, proposal=replace(approval.proposal, shown=tuple(windows)))
+            there = {
+                place for place, role in await self._store.places(approval.id, approval.version) if role == Role.CARD
+            }
+            shown = self.cards.opened(changed, except_at=there)
+            written = await self.book.write(
+                approval,
+                "note",
+                shown=shown,
+                refresh=False,
+                proposal=changed.proposal,
+                unfolded=approval.unfolded | self.cards.whole_at(changed),
+            )
+            if written is not None:
+                return written
+        return None
+
     async def show(self, approval: Approval, shown: Sequence[Shown]) -> None:
         """Further parts that belong to it."""
         await self.book.show(approval, shown)
@@ -244,6 +286,14 @@ class ApprovalRoom:
     async def look(self, approval_id: str) -> Approval | None:
         """See :meth:`bot.ports.approvals.Approvals.look`."""
         return await self._store.get(approval_id)
+
+    async def receipts(self, approval_id: str) -> Mapping[str, int]:
+        """How many parts of its cards are in which state of the outbox."""
+        return await self._store.receipts(approval_id)
+
+    async def look_of(self, agent: str, approval_id: str) -> Approval | None:
+        """See :meth:`bot.ports.approvals.Approvals.look_of`."""
+        return await self._store.get_of(agent, approval_id)
 
     async def changed(self, approval_id: str, *, since: int) -> Approval | None:
         """See :meth:`bot.ports.approvals.Approvals.changed`."""
@@ -287,10 +337,20 @@ class ApprovalRoom:
 
     # small things
 
+    def _may_be_asked(self, person: str, requirement: Requirement) -> bool:
+        """Whether the policy lets a person decide."""
+        return person in self._policy().operators and (requirement.who is None or person in requirement.who)
+
     def _new(
-        self, subject: Subject, proposal: Proposal, *, agent: str, origin: Origin | None, language: str | None
+        self,
+        subject: Subject,
+        proposal: Proposal,
+        *,
+        agent: str,
+        origin: Origin | None,
+        language: str | None,
+        approval_id: str,
     ) -> Approval:
-        approval_id = uuid.uuid4().hex
         return Approval(
             id=approval_id,
             code=new_code(),

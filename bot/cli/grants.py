@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -71,7 +71,7 @@ def list_grants(path: Path, *, everything: bool, as_json: bool) -> None:
         )
         for grant in shown
     ]
-    _table(head, rows)
+    terminal.table(head, rows)
 
 
 def list_deliveries(path: Path, *, as_json: bool) -> None:
@@ -102,7 +102,7 @@ def list_deliveries(path: Path, *, as_json: bool) -> None:
         )
         for delivery, _ in found
     ]
-    _table(head, rows)
+    terminal.table(head, rows)
 
 
 def _state(grant: Grant, now: datetime) -> str:
@@ -111,14 +111,6 @@ def _state(grant: Grant, now: datetime) -> str:
     if now >= grant.expires_at:
         return "expired"
     return "open" if grant.is_open(now) else "used up"
-
-
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    table = [head, *([terminal.clean(word) for word in row] for row in rows)]
-    widths = [max(len(row[column]) for row in table) for column in range(len(head))]
-    for number, row in enumerate(table):
-        line = "  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip()
-        (terminal.say if number else terminal.head)(line)
 
 
 def _grant_facts(grant: Grant, now: datetime) -> dict[str, object]:

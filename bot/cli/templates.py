@@ -64,7 +64,7 @@ agents:
 
 # Questions that an agent asks people: pages with forms, and the interface where agents ask. See docs/questions.md.
 # pages: {{enabled: true, public_url: "https://forms.example.org"}} # what listens on 127.0.0.1:8088, as people reach it
-# api: {{enabled: true, keys_file: api-keys}} # a line for each agent: its name, a space, its key
+# api: {{enabled: true}} # `discreet keys add main` makes the key of the agent main
 
 # contents_retention: 30d # the words of finished work are erased after it; decisions and digests stay
 # metrics: {{enabled: true, listen: "127.0.0.1:9464"}} # also /healthz and /readyz

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from bot.observability.redaction import redact
@@ -25,6 +26,15 @@ def good(text: str) -> None:
 def head(text: str) -> None:
     """A headline."""
     print(_dyed(redact(text), _BOLD, sys.stdout))
+
+
+def table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Lines in columns, below a headline."""
+    lines = [names, *([clean(word) for word in row] for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(names))]
+    for number, line in enumerate(lines):
+        text = "  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)).rstrip()
+        (say if number else head)(text)
 
 
 def note(text: str) -> None:

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from pydantic_core import PydanticCustomError
 
 from bot.config.command_sections import CommandReader
+from bot.config.credentials import FILE
 from bot.config.errors import ConfigError
 from bot.config.file import exposed
 from bot.config.keys import KeysError, read_keys
@@ -62,6 +63,8 @@ from policy.document_shape import Path as KeyPath
 from policy.document_shape import Report, fit, nearest
 from policy.tree import DocumentError, Scalar
 
+KEYS_FILE: Final = "api-keys"
+"""Where keys of agents are looked for, if no file is named."""
 SECRET_FILE_LIMIT: Final = 64 << 10  # bytes
 _LOOPBACK: Final = ("127.0.0.1", "::1", "localhost")
 _WAITING: Final = frozenset({"timeout", "wait", "allow_plain_http"})
@@ -144,7 +147,7 @@ class _Builder:
                 ("chat", "public_url"), "public_url is missing", "say how people reach the chat from outside", key=True
             )
         self._check_rooms(document.chat)
-        pages, api = self._pages(document.pages), self._api(document.api, list(document.agents))
+        pages, api = self._pages(document.pages), self._api(document.api, list(document.agents), document.data_dir)
         record = [self._record(("record", number), written) for number, written in enumerate(document.record)]
         commands = CommandReader(self._report, self._secret).commands(document.commands)
         default = self._default_agent(document)
@@ -206,14 +209,21 @@ class _Builder:
             self._report(("pages", "listen"), "any free port", "name one: links hold it, and outlive a restart")
         return Pages(enabled=written.enabled, listen=written.listen, public_url=written.public_url)
 
-    def _api(self, written: ApiSection, agents: list[str]) -> Api:
-        """Keys are read only where the interface is on: a file that is not needed need not be there."""
+    def _api(self, written: ApiSection, agents: list[str], data_dir: str) -> Api:
+        """Keys are read only where the interface is on: a file that is not needed need not be there.
+
+        Those that ``discreet keys`` has made are read when they are used.
+        """
         if not written.enabled:
             return Api(listen=written.listen)
         if written.listen.host not in _LOOPBACK:
             mend = "write 127.0.0.1 and let a web server with TLS in front of it pass requests on"
             self._report(("api", "listen"), "keys would travel in the clear", mend)
-        keys = self._keys(("api", "keys_file"), written.keys_file, agents)
+        keys: dict[str, Secret] = {}
+        if written.keys_file is not None or self._file(KEYS_FILE).exists():
+            keys = self._keys(("api", "keys_file"), written.keys_file or KEYS_FILE, agents)
+        elif not (self._file(data_dir) / FILE).exists():
+            self._warn("no agent has a key yet. Mend it: discreet keys add AGENT")
         dispatchers: dict[str, Secret] = {}
         if written.dispatchers_file is not None:
             place: KeyPath = ("api", "dispatchers_file")
@@ -224,7 +234,25 @@ class _Builder:
         callbacks = [
             self._callback(("api", "callbacks", number), one, agents) for number, one in enumerate(written.callbacks)
         ]
-        return Api(enabled=True, listen=written.listen, keys=keys, dispatchers=dispatchers, callbacks=tuple(callbacks))
+        for name in written.a2h.agent_ids:
+            if name not in agents:
+                self._report(("api", "a2h", "agent_ids", name), "this agent is not listed", nearest(name, agents))
+        keyless = written.a2h.keyless_agent
+        if keyless is not None and keyless not in agents:
+            self._report(("api", "a2h", "keyless_agent"), "this agent is not listed", nearest(keyless, agents))
+        elif keyless is not None:
+            self._warn(f"whoever is on this machine may speak for {keyless} over A2H. Mend it: take keyless_agent out")
+        return Api(
+            enabled=True,
+            listen=written.listen,
+            keys=keys,
+            dispatchers=dispatchers,
+            callbacks=tuple(callbacks),
+            public_url=None if written.public_url is None else written.public_url.rstrip("/"),
+            agent_ids={name: frozenset(ids) for name, ids in written.a2h.agent_ids.items()},
+            profiles=frozenset(written.a2h.profiles),
+            keyless_agent=keyless,
+        )
 
     def _callback(self, path: KeyPath, written: CallbackSection, agents: list[str]) -> CallbackAddress:
         """Where agents may have something told; an entry must not become a way into the network behind it unnoticed."""

@@ -134,14 +134,24 @@ class CallbackSection(Shape):
     allow_plain_http: bool = False
 
 
+class A2hSection(Shape):
+    """``api.a2h``."""
+
+    agent_ids: dict[Identifier, list[Word]] = Field(default_factory=dict)
+    keyless_agent: Identifier | None = None
+    profiles: list[Word] = Field(default_factory=list)
+
+
 class ApiSection(Shape):
     """``api``."""
 
     enabled: bool = False
     listen: Address = Listen(host="127.0.0.1", port=8090)
-    keys_file: Word = "api-keys"
+    keys_file: Word | None = None
     dispatchers_file: Word | None = None
     callbacks: list[CallbackSection] = Field(default_factory=list)
+    public_url: Url | None = None
+    a2h: A2hSection = A2hSection()
 
 
 class ProposalsSection(Shape):

@@ -260,6 +260,10 @@ class Api:
         keys: by name of the agent.
         dispatchers: keys with which grants are made, by name (OUT-6).
         callbacks: addresses that may be told how something ended.
+        public_url: how agents reach it; None: as it listens.
+        agent_ids: by which agents call themselves over A2H, beside their names.
+        profiles: of A2H that are known.
+        keyless_agent: whose calls of A2H those without a key are, from this machine alone; to try things out.
     """
 
     enabled: bool = False
@@ -267,6 +271,10 @@ class Api:
     keys: Mapping[str, Secret] = field(default_factory=dict)
     dispatchers: Mapping[str, Secret] = field(default_factory=dict)
     callbacks: tuple[CallbackAddress, ...] = ()
+    public_url: str | None = None
+    agent_ids: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    profiles: frozenset[str] = frozenset()
+    keyless_agent: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -102,16 +102,29 @@ class Leave:
         return next(iter([*good, *reversed(fitting)]), None)
 
     def _verdict(self, grant: Grant | None, delivery: Delivery, place: Place, now: datetime) -> Muted | None:
+        return self._admitted(grant, delivery.agent, place, now)
+
+    def _admitted(self, grant: Grant | None, agent: str, place: Place, now: datetime) -> Muted | None:
         return admit(
             grant,
-            agent=delivery.agent,
-            destination=delivery.destination,
+            agent=agent,
+            destination=place.destination,
             chat=place.chat,
             person=place.other_side,
             dispatchers=self._dispatchers,
             now=now,
             policy=self._policy(),
         )
+
+    async def admission(self, agent: str, place: Place) -> Grant | Muted:
+        """Whether something that nobody asked for may be put to somebody there now; what it says is another matter."""
+        now = self._clock()
+        fitting = await self._grants.fitting(agent, place.destination)
+        verdicts = [(one, self._admitted(one, agent, place, now)) for one in fitting]
+        good = next((grant for grant, muted in verdicts if muted is None), None)
+        if good is not None and agent in self._agents:
+            return good
+        return next((muted for _, muted in reversed(verdicts) if muted is not None), Muted.NO_GRANT)
 
     async def place(self, destination: Destination) -> Place:
         """What kind of place it is, by the platform's own facts of the last event there (IDENT-1)."""

@@ -34,7 +34,7 @@ from policy.boundary import Basis
 from policy.destination import Destination, MalformedDestinationError, parse_destination
 from policy.grants import FOR_GOOD, Grant, Muted
 from policy.record import Entry
-from policy.ruleset import Policy
+from policy.ruleset import ChannelPolicy, Policy
 
 log = get_logger(__name__)
 
@@ -120,6 +120,8 @@ class Schedule:
             muffled: is told what was muted at its time; None: the record alone has it.
         """
         self._store = store
+        self._grants = grants
+        self._channels = channels
         self._policy = policy
         self._dispatcher = dispatcher
         self._door = door
@@ -236,6 +238,34 @@ class Schedule:
     async def look(self, delivery_id: str) -> Delivery | None:
         """A delivery as it stands."""
         return await self._store.get(delivery_id)
+
+    async def look_of(self, agent: str, delivery_id: str) -> Delivery | None:
+        """A delivery of this agent as it stands; another one's is as unknown as any."""
+        return await self._store.get_of(agent, delivery_id)
+
+    async def other_side(self, destination: Destination) -> str | None:
+        """In a one-to-one chat the account of the other side, by the platform's own facts (IDENT-1)."""
+        return (await self._leave.place(destination)).other_side
+
+    async def reachable(self, accounts: Collection[str]) -> list[Place]:
+        """The private chats in which a person with these accounts has written to a bot; the latest first."""
+        found = [place for account in sorted(accounts) for place in await self._store.direct_with(account)]
+        places = [await self._leave.place(destination) for destination in found]
+        return [
+            place for place in places if place.other_side in accounts and place.destination.account in self._channels
+        ]
+
+    def settings(self, place: Place) -> ChannelPolicy:
+        """What holds there now."""
+        return self._door.settings(place)
+
+    async def admission(self, agent: str, place: Place) -> Grant | Muted:
+        """Whether an agent may put something there that nobody has asked for (OUT-6)."""
+        return await self._leave.admission(agent, place)
+
+    async def use(self, grant: Grant) -> bool:
+        """Take one use of a grant; False: it is over by now."""
+        return await self._grants.use(grant.id, now=self._clock())
 
     async def receipts(self, delivery_id: str) -> Mapping[str, int]:
         """How many parts of it are in which state of the outbox."""

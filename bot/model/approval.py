@@ -16,6 +16,7 @@ from typing import Any, Final
 import rfc8785
 
 from bot.model.errors import ProposalError
+from policy.approvals import Window
 from policy.destination import Destination
 from policy.event import Chat
 
@@ -141,6 +142,9 @@ class Proposal:
         ttl_s: seconds until it expires; None: as the policy says. The policy's time is the longest.
         key: the same proposal made again is the same; None: it is a new one.
         schema: JSON Schema of the parameters, for the form in which operators change them; None: made from the values.
+        addressee: id of the one whose word the agent wants; empty: whoever may decide. It narrows what the policy says,
+            and a call that would need nobody is asked for all the same.
+        shown: where that person can be asked, where the policy does not say where it is shown.
         as_is: nobody can change its values: who proposes has no way to take others.
         context: the agent's own, given back to it as it was; nobody else sees it.
     """
@@ -154,6 +158,8 @@ class Proposal:
     ttl_s: int | None = None
     key: str | None = None
     schema: Mapping[str, Any] | None = field(default=None, repr=False)
+    addressee: str = ""
+    shown: tuple[Window, ...] = ()
     as_is: bool = False
     context: Mapping[str, Any] | None = field(default=None, repr=False)
 

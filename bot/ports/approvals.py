@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from bot.model.approval import Action, Approval, ApprovalState, DecidedBy, Origin, Proposal, Verdict
 from bot.model.output import OutFile
 from bot.ports.store import Ending, NewPart, Waiting
+from policy.approvals import Window
 from policy.destination import Destination
 from policy.event import Chat
 
@@ -75,7 +76,13 @@ class Approvals(Protocol):
     """The room of approvals (APPR-3 to 8)."""
 
     async def propose(
-        self, proposal: Proposal, *, agent: str, origin: Origin | None, language: str | None = None
+        self,
+        proposal: Proposal,
+        *,
+        agent: str,
+        origin: Origin | None,
+        language: str | None = None,
+        new_id: str | None = None,
     ) -> Approval:
         """Judge a call by the policy in force and store it; it is shown to people where the rule wants them.
 
@@ -90,6 +97,14 @@ class Approvals(Protocol):
 
     async def look(self, approval_id: str) -> Approval | None:
         """An approval as it stands."""
+        ...
+
+    async def look_of(self, agent: str, approval_id: str) -> Approval | None:
+        """An approval of this agent as it stands; another one's is as unknown as any."""
+        ...
+
+    async def receipts(self, approval_id: str) -> Mapping[str, int]:
+        """How many parts of its cards are in which state of the outbox."""
         ...
 
     async def revise(self, approval_id: str, action: Action, *, by: str | None, revision: int) -> Approval:
@@ -138,6 +153,14 @@ class Approvals(Protocol):
 
     async def unfold(self, approval_id: str, version: str, place: Destination) -> Approval | None:
         """Everything of this version was shown at a place (APPR-2); None: it has changed meanwhile."""
+        ...
+
+    def can_be_shown(self, approval: Approval) -> bool:
+        """Whether there is a place for its cards; they may wait their turn all the same."""
+        ...
+
+    async def show_at(self, approval_id: str, windows: Sequence[Window]) -> Approval | None:
+        """Ask the addressee there, too, where the policy does not say where it is shown; None: it is decided by now."""
         ...
 
     async def claim(self, approval_id: str, *, version: str, key: str, target_present: bool | None) -> Approval:
@@ -257,6 +280,10 @@ class ApprovalStore(Protocol):
         """One approval."""
         ...
 
+    async def get_of(self, agent: str, approval_id: str) -> Approval | None:
+        """One approval of this agent; another one's is not even read, so that nobody can tell it from none."""
+        ...
+
     async def by_key(self, agent: str, key: str) -> Approval | None:
         """By the agent's own key, whatever its state."""
         ...
@@ -310,6 +337,10 @@ class ApprovalStore(Protocol):
 
     async def at(self, destination: Destination, message: str) -> Standing | None:
         """The approval that a message of ours belongs to."""
+        ...
+
+    async def receipts(self, approval_id: str) -> Mapping[str, int]:
+        """How many parts of its cards are in which state of the outbox."""
         ...
 
     async def messages(self, approval_id: str, role: str) -> list[Standing]:

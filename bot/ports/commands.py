@@ -12,6 +12,7 @@ from typing import Protocol
 from bot.config.commands import Endpoint
 from bot.model.command import Offered, Ran, RunState
 from bot.model.question import Asking, Question
+from policy.destination import Destination
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -160,4 +161,8 @@ class DesksFor(Protocol):
         Raises:
             AskError: it works on no such request.
         """
+        ...
+
+    def place_of(self, request_id: str, agent: str) -> tuple[Destination, str | None] | None:
+        """Where a request was made on which an agent works, and by whom; None: there is none."""
         ...

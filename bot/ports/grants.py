@@ -35,6 +35,10 @@ class GrantStore(GrantLooks, Protocol):
         """Take one back; False: there is none, or it was taken back before. ``by``: an issuer, for the record."""
         ...
 
+    async def use(self, grant_id: str, *, now: datetime) -> bool:
+        """Take one use of a grant that is open; False: it is not. What it is used for is stored by itself."""
+        ...
+
     async def fitting(self, agent: str, destination: Destination) -> list[Grant]:
         """Grants of an agent for exactly this place, the first to expire first; also those that are used up."""
         ...
@@ -45,6 +49,10 @@ class DeliveryLooks(Protocol):
 
     async def get(self, delivery_id: str) -> Delivery | None:
         """One delivery."""
+        ...
+
+    async def get_of(self, agent: str, delivery_id: str) -> Delivery | None:
+        """One delivery of this agent; another one's is not even read, so that nobody can tell it from none."""
         ...
 
     async def all(self) -> list[Delivery]:
@@ -69,6 +77,10 @@ class DeliveryStore(DeliveryLooks, Protocol):
 
     async def note_muted(self, agent: str, code: str, *, now: datetime) -> None:
         """Record that something was muted that can't be kept as a delivery: it names no complete destination."""
+        ...
+
+    async def direct_with(self, account: str) -> list[Destination]:
+        """Private chats of bots with this account, by the platforms' own facts; the latest first."""
         ...
 
     async def open_of(self, agent: str) -> list[Delivery]:

@@ -172,6 +172,10 @@ class InteractionStore(Protocol):
         """One."""
         ...
 
+    async def get_of(self, agent: str, interaction_id: str) -> Interaction | None:
+        """One of this agent; another one's is not even read, so that nobody can tell it from none."""
+        ...
+
     async def by_key(self, agent: str, key: str) -> Interaction | None:
         """One, by the key with which its agent has begun it."""
         ...

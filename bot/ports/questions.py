@@ -147,8 +147,16 @@ class QuestionStore(Protocol):
         """One question."""
         ...
 
+    async def get_of(self, agent: str, question_id: str) -> Question | None:
+        """One question of this agent; another one's is not even read, so that nobody can tell it from none."""
+        ...
+
     async def by_key(self, agent: str, key: str) -> Question | None:
-        """The question that an agent has asked with this key."""
+        """By the agent's own key, whatever its state."""
+        ...
+
+    async def receipts(self, question_id: str) -> Mapping[str, int]:
+        """How many parts that show it are in which state of the outbox."""
         ...
 
     async def by_token(self, token: str) -> Question | None:

@@ -228,6 +228,18 @@ class QuestionRoom:
         """A question as it stands."""
         return await self._store.get(question_id)
 
+    async def receipts(self, question_id: str) -> Mapping[str, int]:
+        """How many parts that show it are in which state of the outbox."""
+        return await self._store.receipts(question_id)
+
+    async def known(self, agent: str, key: str) -> Question | None:
+        """The question that an agent has asked with this key before."""
+        return await self._store.by_key(agent, key)
+
+    async def look_of(self, agent: str, question_id: str) -> Question | None:
+        """A question of this agent as it stands; another one's is as unknown as any."""
+        return await self._store.get_of(agent, question_id)
+
     async def asked_before(self, *, agent: str, key: str, event_id: int) -> Asking | None:
         """What an agent has asked with a key about the same request, as it asked it; None: nothing that is kept."""
         known = await self._store.by_key(agent, key)

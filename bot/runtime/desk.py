@@ -22,6 +22,7 @@ from bot.runtime.loop import origin_of
 from bot.runtime.proposing import Proposing
 from bot.runtime.remarks import remarks_of
 from bot.runtime.runs import Run
+from policy.destination import Destination
 
 
 class RequestDesk:
@@ -91,6 +92,16 @@ class RequestDesk:
     def timed(self, limit: asyncio.Timeout) -> AbstractContextManager[None]:
         """A limit that stands still while a person is asked."""
         return self._run.timed(limit)
+
+    @property
+    def destination(self) -> Destination:
+        """Where the request was made."""
+        return self._request.destination
+
+    @property
+    def person(self) -> str | None:
+        """Id of whoever made it; None: nobody whom the policy knows."""
+        return self._request.person
 
     def is_for(self, request_id: str, agent: str) -> bool:
         """Whether it is the desk of this agent for this request."""

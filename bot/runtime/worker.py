@@ -59,6 +59,7 @@ from bot.runtime.signs import Attention, Signs, Stream
 from bot.runtime.work import Work, reply_to
 from bot.texts.codes import Failure
 from policy.boundary import Speech, Withheld
+from policy.destination import Destination
 from policy.event import Kind
 from policy.record import Entry, visible
 from policy.ruleset import ChannelPolicy, Policy
@@ -236,6 +237,14 @@ class Worker:
         if desk is None:
             raise ProposalError("no_request", "this agent is not working on such a request")
         return await desk.put_proposal(proposal)
+
+    def place_of(self, request_id: str | None, agent: str) -> tuple[Destination, str | None] | None:
+        """Where a request was made on which an agent works, and by whom (an id of the policy); None: there is none."""
+        if request_id is None:  # operators are asked on the inside
+            inside = self._inside.destination()
+            return None if inside is None else (inside, None)
+        desk = self._desk(request_id, agent)
+        return None if desk is None else (desk.destination, desk.person)
 
     def _desk(self, request_id: str, agent: str) -> RequestDesk | None:
         runs = [*self._running.values(), *self._parked]

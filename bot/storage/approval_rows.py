@@ -22,6 +22,8 @@ from bot.model.approval import (
 from bot.storage.approval_statements import COLUMNS
 from bot.storage.parts import destination_of
 from bot.storage.times import from_us, to_us
+from policy.approvals import Window
+from policy.destination import parse_destination
 from policy.event import Chat
 
 Row = tuple[Any, ...]
@@ -170,6 +172,8 @@ def _document(approval: Approval) -> bytes:
         "ttl_s": proposal.ttl_s,
         "key": proposal.key,
         "schema": proposal.schema,
+        "addressee": proposal.addressee,
+        "at": [(str(window.destination), window.person) for window in proposal.shown],
         "as_is": proposal.as_is,
         "context": proposal.context,
         "unfolded": sorted(approval.unfolded),
@@ -196,6 +200,10 @@ def _proposal(written: dict[str, Any]) -> Proposal:
         ttl_s=written.get("ttl_s"),
         key=written.get("key"),
         schema=written.get("schema"),
+        addressee=written.get("addressee", ""),
+        shown=tuple(
+            Window(destination=parse_destination(place), person=person) for place, person in written.get("at", ())
+        ),
         as_is=written.get("as_is", False),
         context=written.get("context"),
     )

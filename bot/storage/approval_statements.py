@@ -6,6 +6,7 @@ from sqlalchemy import BindParameter, ColumnElement, bindparam, delete, func, li
 
 from bot.model.approval import ApprovalState, Subject
 from bot.model.part import Action
+from bot.ports.approvals import Role
 from bot.ports.store import OutboxState
 from bot.storage.compiled import BulkInsert, compiled, fixed, insert, one_of
 from bot.storage.schema import approval_decisions, approval_files, approval_parts, approvals, outbox, receipts
@@ -39,6 +40,9 @@ ADD: Final = compiled(
     *COLUMNS,
 )
 GET: Final = compiled(select(*_all).where(approvals.c.id == _value("id")), "id")
+GET_OF: Final = compiled(
+    select(*_all).where(approvals.c.id == _value("id"), approvals.c.agent == _value("agent")), "id", "agent"
+)
 BY_KEY: Final = compiled(
     select(*_all).where(approvals.c.agent == _value("agent"), approvals.c.key == _value("key")), "agent", "key"
 )
@@ -237,3 +241,14 @@ DROP_FILES: Final = compiled(delete(approval_files).where(approval_files.c.appro
 
 NAMES: Final = compiled(select(approvals.c.version, approvals.c.document).where(approvals.c.document.is_not(None)))
 """For who looks at the journal from outside: what a version was about, as far as it is still known."""
+RECEIPTS: Final = compiled(
+    select(outbox.c.state, func.count())
+    .select_from(approval_parts.join(outbox, outbox.c.id == approval_parts.c.part_id))
+    .where(
+        approval_parts.c.approval_id == _value("id"),
+        approval_parts.c.role == fixed(Role.CARD),
+        outbox.c.action == fixed(Action.SEND.value),
+    )
+    .group_by(outbox.c.state),
+    "id",
+)

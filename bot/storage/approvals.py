@@ -48,6 +48,14 @@ class ApprovalReader:
         """See :meth:`bot.ports.approvals.ApprovalStore.get`."""
         return self._one(self._reader.read(sql.GET, (approval_id,)))
 
+    async def get_of(self, agent: str, approval_id: str) -> Approval | None:
+        """See :meth:`bot.ports.approvals.ApprovalStore.get_of`."""
+        return self._one(self._reader.read(sql.GET_OF, (approval_id, agent)))
+
+    async def receipts(self, approval_id: str) -> dict[str, int]:
+        """See :meth:`bot.ports.approvals.ApprovalStore.receipts`."""
+        return dict(self._reader.read(sql.RECEIPTS, (approval_id,)))
+
     async def by_key(self, agent: str, key: str) -> Approval | None:
         """See :meth:`bot.ports.approvals.ApprovalStore.by_key`."""
         return self._one(self._reader.read(sql.BY_KEY, (agent, key)))

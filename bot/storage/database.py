@@ -12,7 +12,7 @@ from bot.model.errors import StoreError
 from bot.storage import statements as sql
 from bot.storage.failures import explain
 
-REVISION: Final = "0008"
+REVISION: Final = "0009"
 """The newest migration; a test compares it with the folder."""
 
 SALT: Final = "salt"

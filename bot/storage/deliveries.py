@@ -60,6 +60,11 @@ class DeliveryReader:
         rows = self._reader.read(sql.GET, (delivery_id,))
         return _delivery(rows[0]) if rows else None
 
+    async def get_of(self, agent: str, delivery_id: str) -> Delivery | None:
+        """See :meth:`bot.ports.grants.DeliveryLooks.get_of`."""
+        rows = self._reader.read(sql.GET_OF, (delivery_id, agent))
+        return _delivery(rows[0]) if rows else None
+
     async def all(self) -> list[Delivery]:
         """See :meth:`bot.ports.grants.DeliveryLooks.all`."""
         return [_delivery(row) for row in self._reader.read(sql.ALL, (MOST_LISTED,))]
@@ -126,6 +131,11 @@ class SqlDeliveries(DeliveryReader):
         place = (destination.account, destination.channel)
         rows = await asyncio.to_thread(self._walker.read, sql.PLACE, place)  # it walks over all events there
         return (Chat(rows[0][0]), rows[0][1]) if rows else None
+
+    async def direct_with(self, account: str) -> list[Destination]:
+        """See :meth:`bot.ports.grants.DeliveryStore.direct_with`."""
+        rows = self._walker.read(sql.DIRECT_WITH, (account,))
+        return [destination_of(bot, channel, None) for bot, channel in rows]
 
     async def sweep(self, *, now: datetime, contents_before: datetime) -> int:
         """Erase the words of deliveries that were closed long enough ago; returns how many."""

@@ -8,6 +8,7 @@ from bot.model.approval import ApprovalState
 from bot.model.delivery import DeliveryState
 from bot.storage.compiled import BulkInsert, compiled, fixed, insert, one_of
 from bot.storage.schema import approvals, decisions, deliveries, delivery_parts, grants, outbox
+from policy.event import Chat
 
 
 def _value(name: str) -> BindParameter[Any]:
@@ -65,6 +66,9 @@ ADD: Final = compiled(
     insert(deliveries).values({name: _value(name) for name in NAMES}).on_conflict_do_nothing(), *NAMES
 )
 GET: Final = compiled(select(*_all).where(deliveries.c.id == _value("id")), "id")
+GET_OF: Final = compiled(
+    select(*_all).where(deliveries.c.id == _value("id"), deliveries.c.agent == _value("agent")), "id", "agent"
+)
 BY_KEY: Final = compiled(
     select(*_all).where(deliveries.c.agent == _value("agent"), deliveries.c.key == _value("key")), "agent", "key"
 )
@@ -198,3 +202,17 @@ PLACE: Final = compiled(
     "channel",
 )
 """What a one-to-one chat is, and whose, stands in the platform's facts of its events alone (IDENT-1, PART-16)."""
+DIRECT_WITH: Final = compiled(
+    select(decisions.c.account, decisions.c.channel)
+    .where(
+        decisions.c.chat == fixed(Chat.DIRECT.value),
+        decisions.c.sender == _value("account"),
+        decisions.c.sender.is_not(None),
+    )
+    .group_by(decisions.c.account, decisions.c.channel)
+    .order_by(func.max(decisions.c.event_id).desc())
+    .limit(literal_column("20"))
+    .offset(_FIRST),
+    "account",
+)
+"""The private chats in which somebody has written (IDENT-1)."""

@@ -50,6 +50,10 @@ class SqlGrants(GrantReader):
         """See :meth:`bot.ports.grants.GrantStore.revoke`."""
         return await self._writer.do(_revoke, (grant_id, by, to_us(now)))
 
+    async def use(self, grant_id: str, *, now: datetime) -> bool:
+        """See :meth:`bot.ports.grants.GrantStore.use`."""
+        return await self._writer.do(_use, (grant_id, to_us(now)))
+
     async def fitting(self, agent: str, destination: Destination) -> list[Grant]:
         """See :meth:`bot.ports.grants.GrantStore.fitting`."""
         place = (destination.account, destination.channel, destination.thread)
@@ -80,6 +84,17 @@ def _revoke(tx: Transaction, payloads: Sequence[tuple[str, str, int]]) -> list[b
         if done:
             grant = _grant(tx.execute(sql.GRANT, (grant_id,)).fetchone())
             tx.note("grant", _facts(tx, grant, state="revoked", by=by), at_us=now)
+        results.append(done)
+    return results
+
+
+def _use(tx: Transaction, payloads: Sequence[tuple[str, int]]) -> list[bool]:
+    results: list[bool] = []
+    for grant_id, now in payloads:
+        done = tx.execute(sql.USE, (grant_id, now)).rowcount == 1
+        if done:
+            grant = _grant(tx.execute(sql.GRANT, (grant_id,)).fetchone())
+            tx.note("grant", _facts(tx, grant, state="used", by=str(grant.issuer)), at_us=now)
         results.append(done)
     return results
 

@@ -27,6 +27,11 @@ _open: Final = and_(
 
 ADD: Final = compiled(insert(interactions).values({name: _value(name) for name in INTERACTION}), *INTERACTION)
 GET: Final = compiled(select(*_interaction).where(interactions.c.id == _value("id")), "id")
+GET_OF: Final = compiled(
+    select(*_interaction).where(interactions.c.id == _value("id"), interactions.c.agent == _value("agent")),
+    "id",
+    "agent",
+)
 BY_KEY: Final = compiled(
     select(*_interaction).where(interactions.c.agent == _value("agent"), interactions.c.key == _value("key")),
     "agent",

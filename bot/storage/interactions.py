@@ -111,6 +111,10 @@ class SqlInteractions:
         """See :meth:`bot.ports.interactions.InteractionStore.get`."""
         return _first(self._reader.read(sql.GET, (interaction_id,)))
 
+    async def get_of(self, agent: str, interaction_id: str) -> Interaction | None:
+        """See :meth:`bot.ports.interactions.InteractionStore.get_of`."""
+        return _first(self._reader.read(sql.GET_OF, (interaction_id, agent)))
+
     async def by_key(self, agent: str, key: str) -> Interaction | None:
         """See :meth:`bot.ports.interactions.InteractionStore.by_key`."""
         return _first(self._reader.read(sql.BY_KEY, (agent, key)))

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from sqlalchemy import BindParameter, ColumnElement, bindparam, literal_column, null, select, update
+from sqlalchemy import BindParameter, ColumnElement, bindparam, func, literal_column, null, select, update
 
 from bot.model.part import Action
 from bot.model.question import QuestionState
@@ -28,6 +28,9 @@ ADD: Final = compiled(
     *NAMES,
 )
 GET: Final = compiled(select(*_all).where(questions.c.id == _value("id")), "id")
+GET_OF: Final = compiled(
+    select(*_all).where(questions.c.id == _value("id"), questions.c.agent == _value("agent")), "id", "agent"
+)
 BY_KEY: Final = compiled(
     select(*_all).where(questions.c.agent == _value("agent"), questions.c.key == _value("key")), "agent", "key"
 )
@@ -133,4 +136,11 @@ ERASE: Final = compiled(
     .values(document=null()),
     "before",
     "limit",
+)
+RECEIPTS: Final = compiled(
+    select(outbox.c.state, func.count())
+    .select_from(question_parts.join(outbox, outbox.c.id == question_parts.c.part_id))
+    .where(question_parts.c.question_id == _value("id"), outbox.c.action == fixed(Action.SEND.value))
+    .group_by(outbox.c.state),
+    "id",
 )

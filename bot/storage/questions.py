@@ -50,9 +50,17 @@ class SqlQuestions:
         """See :meth:`bot.ports.questions.QuestionStore.get`."""
         return self._one(self._reader.read(sql.GET, (question_id,)))
 
+    async def get_of(self, agent: str, question_id: str) -> Question | None:
+        """See :meth:`bot.ports.questions.QuestionStore.get_of`."""
+        return self._one(self._reader.read(sql.GET_OF, (question_id, agent)))
+
     async def by_key(self, agent: str, key: str) -> Question | None:
         """See :meth:`bot.ports.questions.QuestionStore.by_key`."""
         return self._one(self._reader.read(sql.BY_KEY, (agent, key)))
+
+    async def receipts(self, question_id: str) -> dict[str, int]:
+        """See :meth:`bot.ports.questions.QuestionStore.receipts`."""
+        return dict(self._reader.read(sql.RECEIPTS, (question_id,)))
 
     async def by_token(self, token: str) -> Question | None:
         """See :meth:`bot.ports.questions.QuestionStore.by_token`."""

@@ -119,6 +119,15 @@ Index(
     postgresql_where=text("message IS NOT NULL"),
 )
 
+Index(
+    "ix_decisions_direct",
+    decisions.c.sender,
+    decisions.c.account,
+    decisions.c.channel,
+    sqlite_where=text("chat = 'direct' AND sender IS NOT NULL"),
+    postgresql_where=text("chat = 'direct' AND sender IS NOT NULL"),
+)
+
 observations: Final = Table(
     "observations",
     metadata,
@@ -635,6 +644,33 @@ Index(
     postgresql_where=text("closed_at IS NULL"),
 )
 Index("ix_callbacks_closed_at", callbacks.c.closed_at)
+
+intents: Final = Table(  # of A2H: which message of an agent has become what
+    "intents",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("agent", Text, nullable=False),
+    Column("message", Text, nullable=False),
+    Column("nonce", Text),
+    Column("type", Text, nullable=False),
+    Column("principal", Text, nullable=False),
+    Column("subject", Text),  # of a question, an approval or a delivery; none while it is being made
+    Column("attempt", Integer, nullable=False),
+    Column("ttl_s", Integer, nullable=False),
+    Column("made_at", BigInteger, nullable=False),
+    Column("closed_at", BigInteger),
+    Column("document", LargeBinary),  # what was asked for, the ways that are left, the signed answer: with a retention
+    UniqueConstraint("agent", "message"),
+    UniqueConstraint("agent", "nonce"),
+    sqlite_with_rowid=False,
+)
+Index(
+    "ix_intents_open",
+    intents.c.made_at,
+    sqlite_where=text("closed_at IS NULL"),
+    postgresql_where=text("closed_at IS NULL"),
+)
+Index("ix_intents_closed_at", intents.c.closed_at)
 
 chat_messages: Final = Table(
     "chat_messages",

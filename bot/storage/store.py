@@ -27,6 +27,7 @@ from bot.storage.filings import SqlFilings
 from bot.storage.grants import GrantReader, SqlGrants
 from bot.storage.history import SqlHistory
 from bot.storage.inbox import SqlInbox
+from bot.storage.intents import SqlIntents
 from bot.storage.interactions import SqlInteractions
 from bot.storage.ledger import JournalReader, SqlJournal
 from bot.storage.outbox import SqlOutbox
@@ -54,6 +55,7 @@ class Store:
     filings: SqlFilings
     passkeys: SqlPasskeys
     callbacks: SqlCallbacks
+    intents: SqlIntents
     history: SqlHistory
     interactions: SqlInteractions
     commands: SqlCommands
@@ -104,6 +106,7 @@ class Store:
             filings=SqlFilings(writer, points),
             passkeys=SqlPasskeys(writer, points),
             callbacks=SqlCallbacks(writer, points),
+            intents=SqlIntents(writer, points),
             history=SqlHistory(walks),
             interactions=SqlInteractions(writer, points),
             commands=SqlCommands(writer, points),

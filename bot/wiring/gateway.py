@@ -55,6 +55,7 @@ from bot.wiring.channels import built_in_chat, matrix, telegram, web_ids
 from bot.wiring.clock import utc_now
 from bot.wiring.deciding import deciding
 from bot.wiring.deliveries import grant_verbs, unasked
+from bot.wiring.keys import key_ring
 from bot.wiring.passkeys import passkey_verbs
 from bot.wiring.questions import Asks, Rooms, answers_in, interface, pages
 from bot.wiring.record import first_look, open_record
@@ -285,6 +286,8 @@ def assemble(
         schedule=rooms.schedule,
         callbacks=called_back,
         worker=worker,
+        policy=policy,
+        intents=store.intents,
         state=store.state,
     )
     daemon = Daemon(
@@ -299,6 +302,7 @@ def assemble(
                 store.deliveries.sweep,
                 store.approvals.sweep,
                 store.callbacks.sweep,
+                store.intents.sweep,
                 store.commands.sweep,
             ),
             channels=by_account,
@@ -383,7 +387,7 @@ async def run_gateway(config: Config) -> None:
             links=Links(key, config.pages.base_url if config.pages.enabled else None),
             addresses=PageAddresses(key, relying_party(config.pages.base_url) if config.pages.enabled else None),
             asking=asking,
-            dispatchers=config.api.dispatchers,
+            dispatchers=key_ring(config).dispatchers,
             callbacks=config.api.callbacks,
             facts=facts,
             proposals=config.proposals,

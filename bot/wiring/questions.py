@@ -1,19 +1,24 @@
 """What needs the rooms of people: the built-in chat, the pages behind links, and the interface for agents."""
 
+import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from bot.approvals.addresses import relying_party
 from bot.approvals.passkeys import Passkeys
 from bot.approvals.room import ApprovalRoom
 from bot.callbacks.room import CallbackRoom
 from bot.clarifications.room import ClarificationRoom
+from bot.config.credentials import KeyRing
 from bot.config.settings import Api, Config
 from bot.deliveries.grants import GrantRoom
 from bot.deliveries.schedule import Schedule
+from bot.ports.intents import IntentStore
 from bot.ports.store import State
 from bot.questions.room import QuestionRoom
 from bot.runtime.worker import Worker
+from policy.ruleset import Policy
 
 if TYPE_CHECKING:
     from bot.api.site import ApiPart
@@ -34,7 +39,14 @@ class Rooms:
     callbacks: CallbackRoom
     clarifications: ClarificationRoom
     worker: Worker
+    policy: Callable[[], Policy]
+    intents: IntentStore
     state: State
+
+    def person(self, account: str) -> str | None:
+        """Id of a person in the policy in force, by account."""
+        found = self.policy().person(account)
+        return None if found is None else found.id
 
 
 Asks = Callable[[Rooms], Service | None]
@@ -81,41 +93,54 @@ def interface(config: Config) -> list[Asks]:
 
     def serving(rooms: Rooms) -> Service:
         from bot.api.site import serve
+        from bot.wiring.a2h import a2h
+        from bot.wiring.keys import key_ring
         from bot.wiring.mcp import mcp_site
 
-        settings, mcp = config.api, mcp_site()
-        parts = (*parts_for_agents(rooms, settings), mcp)
+        settings, ring = config.api, key_ring(config)
+        site, desk = a2h(
+            rooms,
+            settings,
+            data_dir=config.data_dir,
+            platforms=_platforms(config),
+            passkeys=config.pages.enabled and relying_party(config.pages.base_url) is not None,
+        )
+        mcp = mcp_site()
+        parts = (*parts_for_agents(rooms, settings, ring), site, mcp)
 
-        async def run() -> None:
+        async def service() -> None:
             try:
-                await serve(
-                    parts,
-                    host=settings.listen.host,
-                    port=settings.listen.port,
-                    keys=settings.keys,
-                    others=settings.dispatchers,
-                )
+                async with asyncio.TaskGroup() as group:
+                    group.create_task(desk.run(), name="interactions")
+                    await serve(parts, host=settings.listen.host, port=settings.listen.port, keys=ring)
             finally:
                 await mcp.close()
 
-        return run
+        return service
 
     return [serving]
 
 
-def parts_for_agents(rooms: Rooms, settings: Api) -> Sequence["ApiPart"]:
+def _platforms(config: Config) -> frozenset[str]:
+    bots = {"telegram": config.telegram, "matrix": config.matrix, "web": config.chat.enabled}
+    return frozenset(platform for platform, there in bots.items() if there)
+
+
+def parts_for_agents(rooms: Rooms, settings: Api, ring: KeyRing | None = None) -> Sequence["ApiPart"]:
     """Everything that agents can do over HTTP, and what tells them how it ended."""
     from bot.api.aap.provider import KIND, AapProvider
     from bot.api.approvals import ApprovalsApi
     from bot.api.callbacks import APPROVAL, QUESTION, approval_teller, question_teller
     from bot.api.commands import CommandsApi
     from bot.api.deliveries import DeliveriesApi
+    from bot.api.describing import DescriptionApi
     from bot.api.grants import GrantsApi
     from bot.api.interactions import InteractionsApi
     from bot.api.questions import QuestionsApi
     from bot.api.site import Callers
     from bot.wiring.clock import utc_now
 
+    ring = KeyRing(agents=settings.keys, dispatchers=settings.dispatchers) if ring is None else ring
     callbacks = rooms.callbacks
     callbacks.take(APPROVAL, approval_teller(rooms.approvals.look, utc_now))
     callbacks.take(QUESTION, question_teller(rooms.questions, utc_now))
@@ -133,6 +158,7 @@ def parts_for_agents(rooms: Rooms, settings: Api) -> Sequence["ApiPart"]:
         CommandsApi(rooms.worker),
         ApprovalsApi(rooms.worker, rooms.approvals, clock=utc_now, callbacks=callbacks),
         aap,
-        DeliveriesApi(rooms.schedule),
-        GrantsApi(rooms.grants, Callers(settings.dispatchers, others=settings.keys), clock=utc_now),
+        DeliveriesApi(rooms.schedule, people=rooms.person),
+        GrantsApi(rooms.grants, Callers(ring, dispatchers=True), clock=utc_now),
+        DescriptionApi(),
     )

@@ -19,6 +19,7 @@ import orjson
 from bot.api.aap.wire import Delivery, Provisioning, message, stamp
 from bot.api.answering import RefusedError
 from bot.api.site import Callers
+from bot.config.credentials import Credential
 from bot.config.secret import Secret
 from bot.model.errors import CallbackError
 from bot.ports.callbacks import Callbacks
@@ -103,19 +104,22 @@ class Instances:
             self._known = {name: one for name, one in known.items() if name not in kept} | {made: instance}
         return instance, True
 
-    def token(self, callers: Callers, instance: Instance) -> str:
-        """The credential of an instance."""
-        mac = hmac.digest(callers.digest(instance.agent), f"aap:{instance.id}".encode(), hashlib.sha256)
+    def token(self, key: Credential, instance: Instance) -> str:
+        """The credential of an instance: it comes from the key with which it was made, and goes with it."""
+        mac = hmac.digest(key.digest, f"aap:{instance.id}".encode(), hashlib.sha256)
         return f"{_BEGINS}{instance.id}.{base64.urlsafe_b64encode(mac).decode().rstrip('=')}"
 
-    def of_token(self, callers: Callers, token: str) -> Instance | None:
-        """The instance whose credential it is."""
+    def of_token(self, callers: Callers, token: str) -> tuple[Instance, Credential] | None:
+        """The instance whose credential it is, and the key from which it comes."""
         name = token.removeprefix(_BEGINS).partition(".")[0]
         instance = (self._known or {}).get(name) if token.startswith(_BEGINS) else None
         if instance is None or instance.agent not in callers.names:
             return None
-        same = hmac.compare_digest(self.token(callers, instance).encode(), token.encode("utf-8", "surrogateescape"))
-        return instance if same else None
+        found = None
+        for key in callers.credentials(instance.agent):
+            if hmac.compare_digest(self.token(key, instance).encode(), token.encode("utf-8", "surrogateescape")):
+                found = key
+        return None if found is None else (instance, found)
 
     async def _verify(self, agent: str, made: str, delivery: Delivery) -> None:
         """Post a challenge that only the receiver of this registration gives back."""

@@ -40,8 +40,9 @@ from bot.api.aap.wire import (
 from bot.api.answering import RefusedError, body_of, json_answer, read_wait
 from bot.api.approvals import PROPOSALS
 from bot.api.listening import while_there
-from bot.api.site import Answering, Callers, Handler
+from bot.api.site import CREDENTIAL, Answering, Callers, Handler
 from bot.approvals.proposing import MAX_NOTE
+from bot.config.credentials import Credential, Scope
 from bot.config.secret import Secret
 from bot.deliveries.pacing import Bucket, Rate
 from bot.model.approval import Approval, Subject
@@ -98,17 +99,17 @@ class AapProvider:
         router.add_delete(one, self._only(self._cancel))
         router.add_post(f"{one}/consume", self._only(self._consume))
         router.add_post(f"{one}/outcome", self._only(self._outcome))
-        provision = callers.only(self._provision, callers.paces(PROVISIONS))
+        provision = callers.only(self._provision, callers.paces(PROVISIONS), scope=Scope.PROPOSE)
         router.add_post("/aap/v1/instances", _in_its_words(provision))
 
     def _only(self, handler: Handler, paces: Mapping[str, Bucket] | None = None) -> Answering:
         """For agents' own keys, and the credentials of their instances."""
 
-        def agent_of(token: str) -> str | None:
-            instance = self._instances.of_token(self._callers, token)
-            return None if instance is None else instance.agent
+        def key_of(token: str) -> Credential | None:
+            found = self._instances.of_token(self._callers, token)
+            return None if found is None else found[1]
 
-        answering = self._callers.only(handler, paces, known=agent_of)
+        answering = self._callers.only(handler, paces, scope=Scope.PROPOSE, known=key_of)
 
         async def handle(request: web.Request) -> web.StreamResponse:
             await self._instances.load()
@@ -128,7 +129,8 @@ class AapProvider:
                 approval = await self._room.propose(proposal, agent=agent, origin=None)
             except ProposalError as error:
                 raise _refusal(error) from None
-        await self._arm(self._instances.of_token(self._callers, _token(request)), approval)
+        found = self._instances.of_token(self._callers, _token(request))
+        await self._arm(None if found is None else found[0], approval)
         return self._answer(approval, status=201 if approval.proposed_at >= before else 200)
 
     async def _arm(self, instance: Instance | None, approval: Approval) -> None:
@@ -202,13 +204,8 @@ class AapProvider:
 
     async def _own(self, request: web.Request, agent: str) -> Approval:
         """One that was asked for through this protocol, and whose words are not erased."""
-        approval = await self._room.look(read_id(request.match_info["id"]))
-        if (
-            approval is None
-            or approval.agent != agent
-            or approval.subject is not Subject.CALL
-            or "aap" not in (approval.proposal.context or {})
-        ):
+        approval = await self._room.look_of(agent, read_id(request.match_info["id"]))
+        if approval is None or approval.subject is not Subject.CALL or "aap" not in (approval.proposal.context or {}):
             raise RefusedError(*_UNKNOWN)
         return approval
 
@@ -223,7 +220,7 @@ class AapProvider:
         instance, new = await self._instances.provision(self._callers, agent, key, asked)
         document: dict[str, Any] = {
             "instance": {"id": instance.id, "name": instance.name},
-            "credential": {"token": self._instances.token(self._callers, instance)},
+            "credential": {"token": self._instances.token(request[CREDENTIAL], instance)},
         }
         return json_answer(document, status=201 if new else 200)
 

@@ -90,7 +90,7 @@ def test_each_state_has_a_word_that_the_protocols_client_understands(one, status
 def test_durations_are_read_as_they_are_written_there():
     for text, seconds in (("10m", 600), ("1h30m", 5_400), ("90s", 90), ("60000ms", 60), ("30d", 2_592_000)):
         assert read_timeout(text) == seconds
-    for text in ("", "10", "m", "10m ", "-5m", "1.5h", "59s", "31d", "99999999999s", "١٠m"):
+    for text in ("", "10", "m", "10m ", "-5m", "1.5h", "29s", "31d", "99999999999s", "١٠m"):
         with pytest.raises(RefusedError):
             read_timeout(text)
 

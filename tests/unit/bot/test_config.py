@@ -273,7 +273,7 @@ REFUSED = [
     (BOT + ECHO + "pages: {public_url: forms.example.org}\n", 3, "no web address", "https://"),
     (BOT + ECHO + "pages: {enabled: true, listen: 127.0.0.1:0}\n", 3, "any free port", "name one"),
     (BOT + ECHO + "pages: {port: 80}\n", 3, "port is not known", ""),
-    (BOT + ECHO + "api: {enabled: true}\n", 3, "api-keys can't be read", "a line for each agent"),
+    (BOT + ECHO + "api: {enabled: true, keys_file: api-keys}\n", 3, "api-keys can't be read", "a line for each agent"),
     (BOT + ECHO + "api: {enabled: true, listen: 0.0.0.0:8090}\n", 3, "in the clear", "TLS"),
     (BOT + ECHO + "api: {keys: {main: SYNTHETIC}}\n", 3, "keys is not known", "keys_file"),
     (BOT + ECHO + "contents_retention: 30\n", 3, "no duration", "7d"),
@@ -494,6 +494,14 @@ def test_where_the_interface_is_off_there_need_be_no_keys(load):
     assert load("api: {enabled: false, listen: 0.0.0.0:1, keys_file: nowhere}\n" + BOT + ECHO).api.keys == {}
 
 
+def test_without_a_file_of_keys_the_admin_is_told_how_to_make_one(load, tmp_path):
+    section = "api: {enabled: true}\n" + BOT + ECHO
+    assert "discreet keys add" in load(section).warnings[0]
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "keys.json").write_text("{}")
+    assert load(section).warnings == ()
+
+
 @pytest.mark.parametrize(
     ("content", "message", "mend"),
     [
@@ -599,3 +607,16 @@ def test_importing_the_configuration_loads_neither_pydantic_nor_yaml():
 def test_any_text_is_a_configuration_or_a_config_error(text):
     with pytest.raises(ConfigError):
         build(text, path=Path("config.yaml"), environment={})
+
+
+def test_what_agents_call_themselves_stands_below_the_interface(load, refused):
+    section = "api: {enabled: true, public_url: 'https://agents.example.org/', a2h: {agent_ids: {%s: ['did:web:a']}, profiles: [a.v1]}}\n"
+    found = load(section % "main" + BOT + ECHO).api
+    assert (found.public_url, found.profiles) == ("https://agents.example.org", {"a.v1"})
+    assert found.agent_ids == {"main": {"did:web:a"}}
+    for wrong in (section % "mian", "api: {enabled: true, a2h: {keyless_agent: mian}}\n"):
+        (problem,) = refused(wrong + BOT + ECHO)
+        assert ("not listed" in problem.message, "main" in problem.mend) == (True, True)
+    keyless = load("api: {enabled: true, a2h: {keyless_agent: main}}\n" + BOT + ECHO)
+    assert keyless.api.keyless_agent == "main"
+    assert any("keyless_agent" in warning for warning in keyless.warnings)

@@ -398,3 +398,13 @@ autonomy: {needs_reference: [routine, prices]}
 
 def test_every_class_but_routine_and_every_hard_stop_can_have_detectors():
     assert set(get_args(Topic)) == {one.value for one in (*DRAFT_ONLY, *HardStop)}
+
+
+def test_agents_name_a_person_by_their_id_or_by_further_ones():
+    found = loaded("people:\n  ann: {accounts: [telegram:501, web:ann], principals: ['did:example:alice']}\n")
+
+    for name in ("ann", "did:example:alice"):
+        person = found.named(name)
+        assert person is not None
+        assert person.id == "ann"
+    assert [found.named(name) for name in ("Ann", "telegram:501", "did:example:bob", "")] == [None] * 4

@@ -1,0 +1,107 @@
+"""A2H: components and fields, signatures and their keys, without a gateway."""
+
+import base64
+import json
+
+import pytest
+import rfc8785
+from joserfc import jws
+from joserfc.jwk import KeySet
+
+from bot.api.a2h.signing import MOST, Signer
+from bot.api.a2h.translating import schema_of
+from bot.config.errors import ConfigError
+from forms.schema import read_form
+
+OPTIONS = [{"value": "a", "label": "A"}, {"value": "b"}]
+
+
+@pytest.mark.parametrize(
+    ("component", "expected"),
+    [
+        ({"type": "TEXT"}, {"type": "string"}),
+        (
+            {"type": "TEXT", "validation": {"pattern": "^[A-Z]+$", "minLength": 1, "maxLength": 9, "min": 3}},
+            {"type": "string", "pattern": "^[A-Z]+$", "minLength": 1, "maxLength": 9},
+        ),
+        ({"type": "TEXTAREA"}, {"type": "string", "maxLength": 10_000}),
+        ({"type": "TEXTAREA", "validation": {"maxLength": 50}}, {"type": "string", "maxLength": 50}),
+        ({"type": "NUMBER", "validation": {"min": 1, "max": 2.5}}, {"type": "number", "minimum": 1, "maximum": 2.5}),
+        ({"type": "DATE"}, {"type": "string", "format": "date"}),
+        ({"type": "TIME"}, {"type": "string", "format": "time"}),
+        ({"type": "DATETIME"}, {"type": "string", "format": "date-time"}),
+        ({"type": "CHECKBOX"}, {"type": "boolean"}),
+        (
+            {"type": "RADIO", "options": OPTIONS},
+            {"type": "string", "oneOf": [{"const": "a", "title": "A"}, {"const": "b", "title": "b"}]},
+        ),
+    ],
+)
+def test_each_component_becomes_a_field_that_can_be_asked(component, expected):
+    schema = schema_of(({**component, "name": "x", "label": "A label", "required": True},))
+
+    assert schema["properties"]["x"] == {"title": "A label", **expected}
+    assert schema["required"] == ["x"]
+    assert [one.name for one in read_form(schema).fields] == ["x"]
+
+
+@pytest.mark.parametrize("kind", ["MULTISELECT", "CHECKBOX"])
+def test_several_of_the_options_can_be_chosen(kind):
+    schema = schema_of(({"type": kind, "name": "x", "options": OPTIONS},))
+
+    assert schema["properties"]["x"]["type"] == "array"
+    assert read_form(schema).fields[0].name == "x"
+
+
+def holds(message, signature, keys):
+    head, middle, last = signature.split(".")
+    assert middle == ""
+    payload = base64.urlsafe_b64encode(rfc8785.dumps(message)).rstrip(b"=").decode()
+    try:
+        jws.deserialize_compact(f"{head}.{payload}.{last}", KeySet.import_key_set(keys), algorithms=["ES256"])
+    except Exception:
+        return False
+    return True
+
+
+def test_a_message_is_signed_in_its_canonical_form_without_the_signature_itself(tmp_path):
+    signer = Signer(tmp_path / "keys.json")
+    message = {"b": 1, "a": {"z": "é", "y": [1.5, True, None]}}
+
+    signature = signer.sign({**message, "signature": "old"})
+
+    assert holds(dict(reversed(message.items())), signature, signer.jwks())
+    assert not holds({**message, "b": 2}, signature, signer.jwks())
+    assert (tmp_path / "keys.json").stat().st_mode & 0o077 == 0
+
+
+def test_of_keys_that_were_changed_the_latest_signs_and_the_others_still_verify(tmp_path):
+    signer, message = Signer(tmp_path / "keys.json"), {"a": 1}
+    first = signer.sign(message)
+    for _ in range(MOST):
+        assert holds(message, first, signer.jwks())
+        kid = Signer(tmp_path / "keys.json").rotate()
+        assert json.loads(base64.urlsafe_b64decode(signer.sign(message).split(".")[0] + "=="))["kid"] == kid
+
+    assert len(signer.jwks()["keys"]) == MOST
+    assert not holds(message, first, signer.jwks())
+    assert all(key.keys().isdisjoint({"d"}) for key in signer.jwks()["keys"])
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[]", '{"keys": []}', '{"keys": [{"kid": "a"}]}', '{"keys": [1]}'])
+def test_a_file_without_keys_is_told_and_not_written_over(tmp_path, content):
+    path = tmp_path / "keys.json"
+    path.write_text(content)
+    path.chmod(0o600)
+
+    with pytest.raises(ConfigError, match="no keys"):
+        Signer(path).sign({})
+    assert path.read_text() == content
+
+
+def test_keys_that_others_could_read_do_not_sign(tmp_path):
+    Signer(tmp_path / "keys.json").rotate()
+    (tmp_path / "keys.json").chmod(0o640)
+
+    with pytest.raises(ConfigError, match="open to others"):
+        Signer(tmp_path / "keys.json").sign({})
