@@ -1,7 +1,7 @@
 """A whole gateway with the built-in chat, in this process: an operators' room and a customers' room over HTTP."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ from bot.runtime.inforce import PolicyInForce
 from bot.runtime.rulings import Rulings
 from bot.storage.store import Store
 from bot.wiring import assemble
+from bot.wiring.questions import Asks
 from policy.document import load
 from tests.browser.visitor import Visitor, visit
 from tests.harness import Clock, CountingAgent
@@ -75,11 +76,11 @@ class ApprovalsDesk:
         messages = await self.visitor.messages(room)
         return [one for one in messages if one["author"]["bot"] and (one.get("card") or {}).get("title")]
 
-    async def tap(self, label: str, message: dict[str, Any], *, who: str = "ann") -> str:
+    async def tap(self, label: str, message: dict[str, Any], *, who: str = "ann", room: str = "ops") -> str:
         """Tap a button of a message; what the person is told."""
         assert self.visitor is not None
         token = next(one["token"] for one in message["card"]["buttons"] if one["label"] == label)
-        path = f"/api/rooms/ops/messages/{message['id']}/tap"
+        path = f"/api/rooms/{room}/messages/{message['id']}/tap"
         async with self.visitor.stream() as stream:
             status, answer = await self.visitor.post(path, {"token": token, "as": who})
             assert status == 200, answer
@@ -90,9 +91,20 @@ class ApprovalsDesk:
 
 @asynccontextmanager
 async def approvals_desk(
-    folder: Path, *, policy: str = DESK_POLICY, clock: Clock | None = None, agent: CountingAgent | None = None
+    folder: Path,
+    *,
+    policy: str = DESK_POLICY,
+    clock: Clock | None = None,
+    agent: CountingAgent | None = None,
+    own_room: str | None = None,
+    asking: Sequence[Asks] = (),
 ) -> AsyncIterator[ApprovalsDesk]:
-    """Run it on a store in ``folder``; an earlier store there is taken up."""
+    """Run it on a store in ``folder``; an earlier store there is taken up.
+
+    Args:
+        own_room: who has a room of their own with the bot.
+        asking: further services that need the rooms.
+    """
     clock = Clock() if clock is None else clock
     path = folder / "policy.yaml"
     path.write_text(policy)
@@ -105,6 +117,7 @@ async def approvals_desk(
         rooms=[
             Room(id="ops", title="Operators", members=("ann", "cleo", "bob")),
             Room(id="customers", title="Customers", members=("bob", "ann")),
+            *([] if own_room is None else [Room(id="own", title="Own", members=(own_room,), direct=True)]),
         ],
         members=[
             Member(id="ann", name="Ann", operator=True),
@@ -127,7 +140,7 @@ async def approvals_desk(
         default_agent=agent.name,
         rulings=rulings,
         clock=clock,
-        asking=[lambda rooms: chat.take(rooms.questions)],
+        asking=[lambda rooms: chat.take(rooms.questions), *asking],
     )
     await daemon.start()
     try:

@@ -25,7 +25,8 @@ def a2h(
         platforms: on which there are bots.
         passkeys: whether there are pages that want one.
     """
-    from bot.api.a2h.desk import IntentDesk, Names
+    from bot.api.a2h.admitting import Names
+    from bot.api.a2h.desk import IntentDesk
     from bot.api.a2h.signing import FILE, Signer
     from bot.api.a2h.site import A2hApi
     from bot.api.a2h.standing import KIND

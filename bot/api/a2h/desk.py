@@ -10,27 +10,25 @@ the approval is claimed, and not before: told is used (APPR-5).
 import asyncio
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import datetime
 from typing import Final
-from zoneinfo import ZoneInfo
 
 from bot.api.a2h import translating as to
+from bot.api.a2h.admitting import Admission, Names
 from bot.api.a2h.nonces import Nonces
 from bot.api.a2h.reading import Envelope, read_envelope
 from bot.api.a2h.refusing import (
     CONFLICT,
-    EXPIRED,
     INVALID,
     LIMITED,
     PRINCIPAL,
-    QUIET,
     REPLAY,
     UNAVAILABLE,
     A2hError,
 )
 from bot.api.a2h.standing import KIND, Signs, Standing, Standings
-from bot.config.credentials import Credential, Scope
+from bot.config.credentials import Credential
 from bot.config.secret import Secret
 from bot.deliveries.door import Place
 from bot.deliveries.schedule import Order, Schedule
@@ -51,47 +49,23 @@ from policy.approvals import Window
 from policy.boundary import Withheld
 from policy.destination import Destination
 from policy.grants import Grant
-from policy.ruleset import Access, Person, Policy
+from policy.ruleset import Policy
 
 log = get_logger(__name__)
 
 SCHEME: Final = "a2h"
 MAX_OPEN: Final = 100
 """Interactions of one agent that have not ended."""
-TOLERANCE: Final = timedelta(minutes=5)
-"""How far ``created_at`` may be off."""
 WINDOW_S: Final = 3600
 """For at least this time the same message_id is the same interaction; it is for as long as it is kept."""
 LOOK_EVERY_S: Final = 1.0
 _MAKING_S: Final = 10.0
 _URGENT: Final = ("alert", "exception")
-_SCOPES: Final[Mapping[IntentType, Scope]] = {
-    IntentType.INFORM: Scope.DELIVER,
-    IntentType.RESULT: Scope.DELIVER,
-    IntentType.COLLECT: Scope.ASK,
-    IntentType.AUTHORIZE: Scope.PROPOSE,
-    IntentType.ESCALATE: Scope.PROPOSE,
-}
 _OUTCOMES: Final[Mapping[str, bool]] = {
     **dict.fromkeys(("EXECUTED", "COMPLETED", "SUCCEEDED", "SUCCESS", "OK"), True),
     **dict.fromkeys(("FAILED", "ERROR", "ABORTED", "NOT_EXECUTED"), False),
 }
 _CONTENT: Final = frozenset(one.value for one in Withheld)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Names:
-    """What the configuration says of A2H.
-
-    Attributes:
-        agents: further ids of agents, by name.
-        profiles: that are known; a message with another one is refused.
-        passkeys: whether there are pages that want one.
-    """
-
-    agents: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    profiles: frozenset[str] = frozenset()
-    passkeys: bool = False
 
 
 class IntentDesk:
@@ -123,6 +97,7 @@ class IntentDesk:
             store=store, questions=questions, approvals=approvals, schedule=schedule, signer=signer, clock=clock
         )
         self.nonces = Nonces(clock)
+        self._admission = Admission(schedule=schedule, policy=policy, names=names, nonces=self.nonces, clock=clock)
         self._posting: dict[str, asyncio.Lock] = {}
 
     # posting
@@ -134,19 +109,19 @@ class IntentDesk:
             RefusedError: nothing was asked of anybody.
         """
         envelope = read_envelope(body)
-        self._check_sender(envelope, credential)
+        self._admission.check_sender(envelope, credential)
         async with self._posting.setdefault(credential.name, asyncio.Lock()):
             known = await self._store.by_message(credential.name, envelope.message)
             if known is not None:
                 await self._arm(known, envelope)
                 return await self._standings.look(known), True
-            self._check_time(envelope)
-            person = self._person(envelope, credential)
-            self._check_assurance(envelope)
-            routes = await self._routes(envelope, person, credential)
+            self._admission.check_time(envelope)
+            person = self._admission.person(envelope, credential)
+            self._admission.check_assurance(envelope)
+            routes = await self._admission.routes(envelope, person, credential)
             if not routes and envelope.type not in (IntentType.AUTHORIZE, IntentType.ESCALATE):
                 raise A2hError(503, UNAVAILABLE, "no channel leads to this person", reason="no_channel")
-            self._check_quiet(envelope)
+            self._admission.check_quiet(envelope)
             self._check_callback(envelope, credential.name)
             if await self._store.count(credential.name) >= MAX_OPEN:
                 raise A2hError(429, LIMITED, f"{MAX_OPEN} interactions of yours are open", after_s=60.0)
@@ -170,78 +145,6 @@ class IntentDesk:
             made = await self._make(kept, envelope, routes)
             await self._arm(made, envelope)
             return await self._standings.look(made), False
-
-    def _check_sender(self, envelope: Envelope, credential: Credential) -> None:
-        if _SCOPES[envelope.type] not in credential.scopes:
-            raise A2hError(403, INVALID, f"your key is not for {envelope.type.value}", reason="forbidden")
-        if envelope.agent != credential.name and envelope.agent not in self.names.agents.get(credential.name, ()):
-            raise A2hError(403, INVALID, "agent_id is not that of your key", reason="agent_id")
-        unknown = [one for one in envelope.profiles if one not in self.names.profiles]
-        if unknown:
-            raise A2hError(
-                422, INVALID, "this profile is not known here", reason="profile", profiles=sorted(self.names.profiles)
-            )
-
-    def _check_time(self, envelope: Envelope) -> None:
-        now = self._clock()
-        if envelope.created_at is not None and abs(now - envelope.created_at) > TOLERANCE:
-            raise A2hError(422, REPLAY, "created_at is more than 5 minutes off")
-        if envelope.expires_at is not None and envelope.expires_at <= now:
-            raise A2hError(422, EXPIRED, "the time of its channel is over")
-        self.nonces.check(envelope.nonce)
-
-    def _person(self, envelope: Envelope, credential: Credential) -> Person:
-        """The principal whom the policy knows; another one's is as unknown as none."""
-        person = self._policy().named(envelope.principal)
-        if person is None or person.access is Access.DENY or not credential.reaches(person.id):
-            raise A2hError(422, PRINCIPAL, "the policy knows no such principal for you")
-        if envelope.type is IntentType.AUTHORIZE and not person.operator:
-            raise A2hError(422, PRINCIPAL, "this principal can't authorize anything: no operator in the policy")
-        return person
-
-    def _check_assurance(self, envelope: Envelope) -> None:
-        if envelope.type is not IntentType.AUTHORIZE:
-            if envelope.level == "HIGH" or to.PASSKEY in envelope.factors:
-                raise A2hError(422, INVALID, "HIGH assurance is for AUTHORIZE", reason="assurance")
-            return
-        offered = [one for one in to.FACTORS if self.names.passkeys or one != to.PASSKEY]
-        if envelope.factors and not set(envelope.factors) & set(offered):
-            raise A2hError(422, INVALID, "none of these factors is offered here", reason="factors", factors=offered)
-        if to.wants_passkey(envelope) and not self.names.passkeys:
-            raise A2hError(422, INVALID, "there are no pages for passkeys here", reason="factors", factors=offered)
-
-    async def _routes(self, envelope: Envelope, person: Person, credential: Credential) -> list[Place]:
-        """Private chats with the person: those that the agent names, if the policy binds them; else any."""
-        places = [
-            place for place in await self._schedule.reachable(person.accounts) if credential.covers(place.destination)
-        ]
-        named = [
-            place
-            for way in envelope.ways
-            for place in places
-            if place.other_side == way.address
-            or (way.address not in person.accounts and way.type == place.destination.platform)
-        ]
-        found = list({place.destination: place for place in named or places}.values())
-        chats = {one for one in envelope.factors if one in to.FACTORS and one != to.PASSKEY}
-        if envelope.type is IntentType.AUTHORIZE and chats and not to.wants_passkey(envelope):
-            found = [place for place in found if to.factor_of(place.destination.platform) in chats]
-        return found
-
-    def _check_quiet(self, envelope: Envelope) -> None:
-        quiet, now = self._policy().approvals.quiet, self._clock()
-        if envelope.type is IntentType.COLLECT and quiet is not None and quiet.holds(now):
-            after_s = max(1.0, (self._loud(now) - now).total_seconds())
-            raise A2hError(503, QUIET, "nobody is asked in quiet hours", after_s=after_s)
-
-    def _loud(self, now: datetime) -> datetime:
-        """When quiet hours are over; now, outside of them."""
-        quiet = self._policy().approvals.quiet
-        if quiet is None or not quiet.holds(now):
-            return now
-        local = now.astimezone(ZoneInfo(quiet.timezone))
-        end = local.replace(hour=quiet.until.hour, minute=quiet.until.minute, second=0, microsecond=0)
-        return (end if end > local else end + timedelta(days=1)).astimezone(UTC)
 
     def _check_callback(self, envelope: Envelope, agent: str) -> None:
         if envelope.callback is None:
@@ -308,7 +211,7 @@ class IntentDesk:
     async def _deliver(self, interaction: Intent, envelope: Envelope, place: Place, *, key: str) -> str:
         now = self._clock()
         urgent = interaction.type is IntentType.INFORM and envelope.params.get("topic") in _URGENT
-        at = now if urgent else self._loud(now)
+        at = now if urgent else self._admission.loud(now)
         order = Order(destination=str(place.destination), text=to.words_of(envelope), at=None if at == now else at)
         try:
             delivery = await self._schedule.post(order, agent=interaction.agent, key=key)

@@ -16,7 +16,8 @@ from typing import Any, Final
 from aiohttp import web
 
 from bot.api.a2h import translating as to
-from bot.api.a2h.desk import TOLERANCE, WINDOW_S, IntentDesk
+from bot.api.a2h.admitting import TOLERANCE
+from bot.api.a2h.desk import WINDOW_S, IntentDesk
 from bot.api.a2h.reading import TTL_LONGEST_S, VERSION
 from bot.api.a2h.refusing import refused_document
 from bot.api.a2h.signing import Signer

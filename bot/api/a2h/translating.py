@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-import orjson
-
 from bot.api.a2h.reading import Envelope
 from bot.approvals.proofs import CeremonyError, encoded, read_proof
 from bot.model.approval import Action, Approval, ApprovalState, Assurance, DecidedBy, Decision, Proposal, Verdict
@@ -219,8 +217,3 @@ def decision_of(approval: Approval) -> tuple[str, Decision | None]:
     wanted = Verdict.APPROVE if approved else None
     said = [one for one in approval.standing if (one.verdict is Verdict.APPROVE) is approved]
     return ("APPROVE" if wanted else "DECLINE"), (said[-1] if said else None)
-
-
-def size_of(document: Mapping[str, Any]) -> int:
-    """Bytes of a document as JSON."""
-    return len(orjson.dumps(document, default=dict))
