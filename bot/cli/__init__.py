@@ -5,7 +5,7 @@ import sys
 
 def main() -> None:
     """Run ``discreet`` and end the process with its exit code (see :mod:`bot.cli.failing`)."""
-    from bot.cli.app import app
     from bot.cli.failing import guarded
+    from bot.cli.tree.main import app
 
     sys.exit(guarded(lambda: app(prog_name="discreet")))
