@@ -40,7 +40,13 @@ def a2h(
         policy=rooms.policy,
         callbacks=rooms.callbacks,
         signer=signer,
-        names=Names(agents=settings.agent_ids, profiles=settings.profiles, passkeys=passkeys),
+        names=Names(
+            agents=settings.agent_ids,
+            profiles=settings.profiles,
+            passkeys=passkeys,
+            chat_for=settings.chat_for,
+            may_lack=settings.may_lack,
+        ),
         clock=utc_now,
     )
     rooms.callbacks.take(KIND, desk.teller())
