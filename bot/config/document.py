@@ -240,6 +240,8 @@ class _Builder:
         keyless = written.a2h.keyless_agent
         if keyless is not None and keyless not in agents:
             self._report(("api", "a2h", "keyless_agent"), "this agent is not listed", nearest(keyless, agents))
+        elif keyless is None and written.a2h.published_keys:
+            self._report(("api", "a2h", "published_keys"), "these are as good as none", "name a keyless_agent, too")
         elif keyless is not None:
             self._warn(f"whoever is on this machine may speak for {keyless} over A2H. Mend it: take keyless_agent out")
         for number, factor in enumerate(written.a2h.chat_for):
@@ -258,6 +260,7 @@ class _Builder:
             chat_for=frozenset(written.a2h.chat_for),
             may_lack=frozenset(written.a2h.may_lack),
             keyless_agent=keyless,
+            published_keys=frozenset(written.a2h.published_keys),
         )
 
     def _callback(self, path: KeyPath, written: CallbackSection, agents: list[str]) -> CallbackAddress:

@@ -142,6 +142,7 @@ class A2hSection(Shape):
     keyless_agent: Identifier | None = None
     may_lack: list[Literal["agent_id", "message_id"]] = Field(default_factory=list)
     profiles: list[Word] = Field(default_factory=list)
+    published_keys: list[Word] = Field(default_factory=list)
 
 
 class ApiSection(Shape):

@@ -266,6 +266,7 @@ class Api:
         chat_for: factors of A2H in whose place a private chat is taken.
         may_lack: fields of A2H that may be left out, though the protocol wants them.
         keyless_agent: whose calls of A2H those without a key are, from this machine alone; to try things out.
+        published_keys: that everybody knows, such as those of demos: as good as none.
     """
 
     enabled: bool = False
@@ -279,6 +280,7 @@ class Api:
     chat_for: frozenset[str] = frozenset()
     may_lack: frozenset[str] = frozenset()
     keyless_agent: str | None = None
+    published_keys: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

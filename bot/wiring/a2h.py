@@ -58,5 +58,6 @@ def a2h(
         public_url=settings.public_url,
         webhooks=bool(settings.callbacks),
         keyless_agent=settings.keyless_agent,
+        published_keys=settings.published_keys,
     )
     return site, desk

@@ -103,3 +103,25 @@ async def test_fields_that_a_client_never_sends_may_lack_where_the_owner_says_so
             here, {**message, "agent_id": OWN_ID}, {"Authorization": f"Bearer {here.client.key}"}
         )
         assert (status, [one["path"] for one in refused["details"]["problems"]]) == (422, ["/message_id"])
+
+
+@rule("AGENT-1")
+async def test_a_key_that_everybody_knows_is_as_good_as_none(api, tmp_path):
+    demo = {"Authorization": "Bearer everybody-knows-it"}
+    async with a2h_desk(tmp_path, api, keyless_agent="main", published_keys=["everybody-knows-it"]) as here:
+        await here.meet()
+        message = shell_message(here.url, "ls", assurance={"level": "LOW"})
+        for more in (
+            {"Origin": "https://evil.example"},
+            {"X-Forwarded-For": "203.0.113.9"},
+            {"Host": "evil.example"},
+            {"X-A2H-API-Key": "everybody-knows-it"},
+            {"Authorization": "Bearer everybody-knows"},
+            {"Authorization": "Bearer "},
+        ):
+            assert (await posted(here, message, {**demo, **more}))[0] == 401, more
+        assert (await posted(here, message, demo))[0] == 200
+        async with here.http.post(f"{here.url}/v1/approvals", json={"action": "a"}, headers=demo) as answer:
+            assert answer.status == 401
+    async with a2h_desk(tmp_path, api, published_keys=["everybody-knows-it"]) as here:
+        assert (await posted(here, message, demo))[0] == 401

@@ -629,3 +629,7 @@ def test_what_clients_of_a2h_lack_is_made_up_for_only_as_far_as_it_is_written(lo
     (problem,) = refused(section % ("passkey.webauthn.v1", "agent_id") + BOT + ECHO)
     assert "never" in problem.mend
     assert refused(section % ("sms.otp.v1", "principal_id") + BOT + ECHO)
+    (problem,) = refused("api: {enabled: true, a2h: {published_keys: [demo]}}\n" + BOT + ECHO)
+    assert "keyless_agent" in problem.mend
+    keyless = load("api: {enabled: true, a2h: {keyless_agent: main, published_keys: [demo]}}\n" + BOT + ECHO)
+    assert keyless.api.published_keys == {"demo"}
