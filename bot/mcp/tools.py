@@ -14,8 +14,8 @@ from functools import cache
 from typing import Any, Final
 
 from bot.mcp.catalogue import BY_NAME, WAIT_S
-from bot.mcp.components import ComponentError, schema_of
 from bot.mcp.gateway import Gateway, GatewayError, path_of
+from forms.components import ComponentError, schema_of
 
 SLICE_S: Final = 10.0
 """Seconds between two signs of life while people are waited for."""
@@ -35,6 +35,11 @@ _TAKEN_OVER: Final[Mapping[str, Any]] = {
 _LOOK_LATER: Final = "Nobody has answered yet. Go on with other work and call get_answer with this id later."
 _OUTCOMES: Final[Mapping[str, bool | None]] = {"success": True, "failure": False, "unknown": None}
 _UNDECIDED: Final = frozenset({"proposed", "in_review"})
+
+
+class ArgumentsError(ValueError):
+    """Arguments that a tool does not take; the text names what is wrong."""
+
 
 Tell = Callable[[float, str], Awaitable[None]]
 """Is told while people are waited for: seconds so far, and a sentence."""
@@ -87,7 +92,7 @@ class Tools:
             return Told(document=await tool(arguments, tell))
         except GatewayError as error:
             return Told(document={"error": error.code, "message": str(error), **_problems(error)}, failed=True)
-        except ComponentError as error:
+        except (ArgumentsError, ComponentError) as error:
             return Told(document={"error": "invalid", "message": str(error)}, failed=True)
 
     # questions
@@ -291,14 +296,14 @@ def check(name: str, arguments: Mapping[str, Any]) -> None:
     """Look at the shape of what was given to a tool.
 
     Raises:
-        ComponentError: it does not fit; the first thing that is wrong is named.
+        ArgumentsError: it does not fit; the first thing that is wrong is named.
     """
     wrong = next(
         iter(sorted(_validator(name).iter_errors(dict(arguments)), key=lambda one: list(map(str, one.path)))), None
     )
     if wrong is not None:
         path = "/".join(map(str, wrong.absolute_path))
-        raise ComponentError(f"{path or 'arguments'}: {wrong.message[:300]}")
+        raise ArgumentsError(f"{path or 'arguments'}: {wrong.message[:300]}")
 
 
 @cache

@@ -419,7 +419,7 @@ async def test_without_a_key_that_holds_nothing_runs_and_the_client_is_told(api,
 # elicitation
 
 
-@rule("APPR-10")
+@rule("APPR-10", "AGENT-3")
 @pytest.mark.parametrize("mode", ERAS)
 @pytest.mark.parametrize("action", ["accept", "decline", "cancel"])
 async def test_what_a_server_asks_its_user_is_asked_of_people_and_goes_back(api, tmp_path, mode, action):

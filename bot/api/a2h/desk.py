@@ -44,6 +44,7 @@ from bot.ports.callbacks import Callbacks, GoneError, Teller
 from bot.ports.channel import Reply
 from bot.ports.intents import IntentStore
 from bot.questions.room import QuestionRoom
+from forms.components import ComponentError, schema_of
 from forms.schema import SchemaError, read_form
 from policy.approvals import Window
 from policy.boundary import Withheld
@@ -223,9 +224,11 @@ class IntentDesk:
         return delivery.id
 
     async def _ask(self, interaction: Intent, envelope: Envelope, place: Place, *, key: str) -> str:
-        schema = to.schema_of(envelope.components)
         try:
+            schema = schema_of(envelope.components)
             read_form(schema)
+        except ComponentError as error:
+            raise A2hError(422, INVALID, str(error)) from None
         except SchemaError as error:
             problems = [{"path": one.path, "code": one.code, "detail": one.detail} for one in error.problems]
             raise A2hError(422, INVALID, "these components can't be asked", problems=problems) from None

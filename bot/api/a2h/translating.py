@@ -1,4 +1,4 @@
-"""Between A2H and the rooms of questions, approvals and deliveries: components and fields, states, evidence. No I/O."""
+"""Between A2H and the rooms of questions, approvals and deliveries: words, proposals, states, evidence. No I/O."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -16,8 +16,6 @@ SYSTEM: Final = "a2h"
 """The system of actions that come by A2H, for the rules of the policy; an AUTHORIZE is the tool ``authorize`` there."""
 PASSKEY: Final = "passkey.webauthn.v1"
 PLATFORMS: Final = ("telegram", "matrix", "web")
-LONG: Final = 10_000
-"""Characters of a TEXTAREA that says nothing of its length."""
 
 PENDING, SENT, WAITING, ANSWERED = "PENDING", "SENT", "WAITING_INPUT", "ANSWERED"
 EXPIRED, CANCELLED, FAILED = "EXPIRED", "CANCELLED", "FAILED"
@@ -25,14 +23,6 @@ ENDS: Final = frozenset({ANSWERED, EXPIRED, CANCELLED, FAILED})
 
 _ON_THE_WAY: Final = frozenset({OutboxState.READY.value, OutboxState.SENDING.value})
 _ARRIVED: Final = frozenset({OutboxState.DELIVERED.value, OutboxState.UNKNOWN.value})
-_TYPES: Final[Mapping[str, Mapping[str, Any]]] = {
-    "TEXT": {"type": "string"},
-    "TEXTAREA": {"type": "string", "maxLength": LONG},
-    "NUMBER": {"type": "number"},
-    "DATE": {"type": "string", "format": "date"},
-    "TIME": {"type": "string", "format": "time"},
-    "DATETIME": {"type": "string", "format": "date-time"},
-}
 
 
 def factor_of(platform: str) -> str:
@@ -45,43 +35,6 @@ LINK: Final = "link.v1"
 FACTORS: Final = (PASSKEY, *(factor_of(platform) for platform in PLATFORMS))
 BY_POLICY: Final = "policy.v1"
 """No person has decided: the policy has, and it only ever says no here."""
-
-
-# COLLECT
-
-
-def schema_of(components: tuple[Mapping[str, Any], ...]) -> dict[str, Any]:
-    """The fields that are asked for, as a JSON Schema (FORM-1)."""
-    return {
-        "type": "object",
-        "properties": {str(one["name"]): _field(one) for one in components},
-        "required": [str(one["name"]) for one in components if one.get("required", False)],
-        "additionalProperties": False,
-    }
-
-
-def _field(one: Mapping[str, Any]) -> dict[str, Any]:
-    title = {"title": one["label"]} if one.get("label") else {}
-    kind, options = str(one["type"]), one.get("options", [])
-    choices = [{"const": option["value"], "title": option.get("label") or option["value"]} for option in options]
-    if kind in ("SELECT", "RADIO"):
-        return {"type": "string", **title, "oneOf": choices}
-    if kind == "MULTISELECT" or (kind == "CHECKBOX" and choices):
-        return {"type": "array", **title, "uniqueItems": True, "items": {"type": "string", "oneOf": choices}}
-    if kind == "CHECKBOX":
-        return {"type": "boolean", **title}
-    return {**_TYPES[kind], **title, **_bounds(kind, one.get("validation", {}))}
-
-
-def _bounds(kind: str, validation: Mapping[str, Any]) -> dict[str, Any]:
-    names = (
-        {"min": "minimum", "max": "maximum"}
-        if kind == "NUMBER"
-        else {"pattern": "pattern", "minLength": "minLength", "maxLength": "maxLength"}
-        if kind in ("TEXT", "TEXTAREA")
-        else {}
-    )
-    return {ours: validation[theirs] for theirs, ours in names.items() if theirs in validation}
 
 
 # words

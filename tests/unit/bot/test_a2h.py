@@ -1,4 +1,4 @@
-"""A2H: components and fields, signatures and their keys, without a gateway."""
+"""A2H: signatures and their keys, without a gateway."""
 
 import base64
 import json
@@ -9,48 +9,7 @@ from joserfc import jws
 from joserfc.jwk import KeySet
 
 from bot.api.a2h.signing import MOST, Signer
-from bot.api.a2h.translating import schema_of
 from bot.config.errors import ConfigError
-from forms.schema import read_form
-
-OPTIONS = [{"value": "a", "label": "A"}, {"value": "b"}]
-
-
-@pytest.mark.parametrize(
-    ("component", "expected"),
-    [
-        ({"type": "TEXT"}, {"type": "string"}),
-        (
-            {"type": "TEXT", "validation": {"pattern": "^[A-Z]+$", "minLength": 1, "maxLength": 9, "min": 3}},
-            {"type": "string", "pattern": "^[A-Z]+$", "minLength": 1, "maxLength": 9},
-        ),
-        ({"type": "TEXTAREA"}, {"type": "string", "maxLength": 10_000}),
-        ({"type": "TEXTAREA", "validation": {"maxLength": 50}}, {"type": "string", "maxLength": 50}),
-        ({"type": "NUMBER", "validation": {"min": 1, "max": 2.5}}, {"type": "number", "minimum": 1, "maximum": 2.5}),
-        ({"type": "DATE"}, {"type": "string", "format": "date"}),
-        ({"type": "TIME"}, {"type": "string", "format": "time"}),
-        ({"type": "DATETIME"}, {"type": "string", "format": "date-time"}),
-        ({"type": "CHECKBOX"}, {"type": "boolean"}),
-        (
-            {"type": "RADIO", "options": OPTIONS},
-            {"type": "string", "oneOf": [{"const": "a", "title": "A"}, {"const": "b", "title": "b"}]},
-        ),
-    ],
-)
-def test_each_component_becomes_a_field_that_can_be_asked(component, expected):
-    schema = schema_of(({**component, "name": "x", "label": "A label", "required": True},))
-
-    assert schema["properties"]["x"] == {"title": "A label", **expected}
-    assert schema["required"] == ["x"]
-    assert [one.name for one in read_form(schema).fields] == ["x"]
-
-
-@pytest.mark.parametrize("kind", ["MULTISELECT", "CHECKBOX"])
-def test_several_of_the_options_can_be_chosen(kind):
-    schema = schema_of(({"type": kind, "name": "x", "options": OPTIONS},))
-
-    assert schema["properties"]["x"]["type"] == "array"
-    assert read_form(schema).fields[0].name == "x"
 
 
 def holds(message, signature, keys):

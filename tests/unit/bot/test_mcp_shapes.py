@@ -1,59 +1,14 @@
-"""Shapes that go between MCP and the gateway: components, elicitations, arguments, messages, headers."""
+"""Shapes that go between MCP and the gateway: elicitations, arguments, messages, headers."""
 
 import pytest
 
 from bot.mcp.catalogue import ALWAYS, BY_NAME, COMMANDS
-from bot.mcp.components import MAX_COMPONENTS, ComponentError, schema_of
 from bot.mcp.eliciting import ElicitationError, form_of
 from bot.mcp.holding import Call, Leave
 from bot.mcp.messages import kept_meta, marked, outcome_of, with_elicitation
 from bot.mcp.stamping import Stamps
-from bot.mcp.tools import check
+from bot.mcp.tools import ArgumentsError, check
 from forms.schema import read_form
-
-CHOICES = [{"value": "s", "label": "Small"}, {"value": "l"}]
-
-
-def test_every_component_becomes_a_field_that_can_be_asked():
-    schema = schema_of(
-        [
-            {"name": "a", "type": "TEXT", "label": "A", "required": True, "validation": {"minLength": 2}},
-            {"name": "b", "type": "textarea", "validation": {"maxLength": 9, "min": 3}},
-            {"name": "c", "type": "NUMBER", "validation": {"min": 1, "max": 2}},
-            {"name": "d", "type": "SELECT", "options": CHOICES},
-            {"name": "e", "type": "RADIO", "options": CHOICES},
-            {"name": "f", "type": "MULTISELECT", "options": CHOICES},
-            {"name": "g", "type": "CHECKBOX"},
-            {"name": "h", "type": "DATE"},
-            {"name": "i", "type": "TIME"},
-            {"name": "j", "type": "DATETIME"},
-        ]
-    )
-    assert schema["required"] == ["a"]
-    assert schema["properties"]["a"] == {"type": "string", "minLength": 2, "title": "A"}
-    assert schema["properties"]["b"] == {"type": "string", "maxLength": 9}
-    assert schema["properties"]["c"] == {"type": "number", "minimum": 1, "maximum": 2}
-    assert schema["properties"]["d"]["oneOf"] == [{"const": "s", "title": "Small"}, {"const": "l", "title": "l"}]
-    assert [field.name for field in read_form(schema).fields] == list("abcdefghij")
-
-
-@pytest.mark.parametrize(
-    "components",
-    [
-        [],
-        [{"name": "a", "type": "TEXT"}] * 2,
-        [{"name": f"n{number}", "type": "TEXT"} for number in range(MAX_COMPONENTS + 1)],
-        [{"type": "TEXT"}],
-        ["TEXT"],
-        [{"name": "a", "type": "HOLOGRAM"}],
-        [{"name": "a", "type": "SELECT"}],
-        [{"name": "a", "type": "SELECT", "options": [1]}],
-        [{"name": "a", "type": "SELECT", "options": [{"value": 1}]}],
-    ],
-)
-def test_other_components_are_refused(components):
-    with pytest.raises(ComponentError):
-        schema_of(components)
 
 
 def test_an_elicitation_becomes_a_form_and_what_does_not_belong_there_stays_behind():
@@ -103,10 +58,10 @@ def test_every_tool_says_what_it_takes_and_takes_nothing_else():
         Draft202012Validator.check_schema(tool.schema)
         assert set(tool.required) <= set(tool.properties)
         assert len(tool.description) > 40
-        with pytest.raises(ComponentError):
+        with pytest.raises(ArgumentsError):
             check(tool.name, {"nonsense": 1})
     check("ask_human", {"question": "?", "who": ["ann"], "wait_s": 0})
-    with pytest.raises(ComponentError, match="wait_s"):
+    with pytest.raises(ArgumentsError, match="wait_s"):
         check("ask_human", {"question": "?", "wait_s": 601})
 
 

@@ -1,14 +1,17 @@
-"""The components of A2H (COLLECT) as the JSON Schema of a question. Pure.
+"""The components by which A2H collects values (COLLECT), as the JSON Schema of a form.
 
-Whatever can't be asked is refused by the gateway itself, which reads the schema; here only the shape is looked at.
+Only their shape is looked at here. What a form can't hold (too many fields, a pattern of another dialect) is refused
+where schemas are read (:func:`forms.schema.read_form`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+LONG: Final = 10_000
+"""Characters of a TEXTAREA that says nothing of its length."""
+
 _LIMITS: Final[Mapping[str, str]] = {"minLength": "minLength", "maxLength": "maxLength", "pattern": "pattern"}
 _BOUNDS: Final[Mapping[str, str]] = {"min": "minimum", "max": "maximum"}
-MAX_COMPONENTS: Final = 20
 
 
 class ComponentError(ValueError):
@@ -16,13 +19,13 @@ class ComponentError(ValueError):
 
 
 def schema_of(components: Sequence[Any]) -> dict[str, Any]:
-    """The schema that asks for these components.
+    """The schema that asks for these components (FORM-1).
 
     Raises:
         ComponentError: one can't be read.
     """
-    if not 0 < len(components) <= MAX_COMPONENTS:
-        raise ComponentError(f"components: from 1 to {MAX_COMPONENTS}")
+    if not components:
+        raise ComponentError("components: at least one")
     properties: dict[str, Any] = {}
     required: list[str] = []
     for number, one in enumerate(components):
@@ -34,19 +37,24 @@ def schema_of(components: Sequence[Any]) -> dict[str, Any]:
         properties[one["name"]] = _property(one, where)
         if one.get("required", False):
             required.append(one["name"])
-    return {"type": "object", "properties": properties, "required": required}
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
 def _property(one: Mapping[str, Any], where: str) -> dict[str, Any]:
     made = _MADE.get(str(one.get("type", "")).upper())
     if made is None:
         raise ComponentError(f"{where}: type is one of {', '.join(sorted(_MADE))}")
-    label = {"title": one["label"]} if isinstance(one.get("label"), str) else {}
-    return {**made(one, where), **label}
+    label = one.get("label")
+    title = {"title": label} if isinstance(label, str) and label else {}
+    return {**made(one, where), **title}
 
 
 def _text(one: Mapping[str, Any], _where: str) -> dict[str, Any]:
     return {"type": "string", **_given(one, _LIMITS)}
+
+
+def _long_text(one: Mapping[str, Any], _where: str) -> dict[str, Any]:
+    return {"type": "string", "maxLength": LONG, **_given(one, _LIMITS)}
 
 
 def _number(one: Mapping[str, Any], _where: str) -> dict[str, Any]:
@@ -58,11 +66,12 @@ def _one_of(one: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _some_of(one: Mapping[str, Any], where: str) -> dict[str, Any]:
-    return {"type": "array", "items": {"anyOf": _options(one, where)}, "uniqueItems": True}
+    return {"type": "array", "uniqueItems": True, "items": {"type": "string", "oneOf": _options(one, where)}}
 
 
-def _flag(_one: Mapping[str, Any], _where: str) -> dict[str, Any]:
-    return {"type": "boolean"}
+def _box(one: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Yes or no; with options it is a box for each of them."""
+    return _some_of(one, where) if one.get("options") else {"type": "boolean"}
 
 
 def _formatted(name: str) -> "_Make":
@@ -72,12 +81,12 @@ def _formatted(name: str) -> "_Make":
 _Make = Callable[[Mapping[str, Any], str], dict[str, Any]]
 _MADE: Final[Mapping[str, _Make]] = {
     "TEXT": _text,
-    "TEXTAREA": _text,
+    "TEXTAREA": _long_text,
     "NUMBER": _number,
     "SELECT": _one_of,
     "RADIO": _one_of,
     "MULTISELECT": _some_of,
-    "CHECKBOX": _flag,
+    "CHECKBOX": _box,
     "DATE": _formatted("date"),
     "TIME": _formatted("time"),
     "DATETIME": _formatted("date-time"),
@@ -100,5 +109,6 @@ def _options(one: Mapping[str, Any], where: str) -> list[dict[str, Any]]:
         if not isinstance(option, dict) or not isinstance(option.get("value"), str):
             raise ComponentError(f"{where}: each option is {{value, label}}")
         label = option.get("label")
-        options.append({"const": option["value"], "title": label if isinstance(label, str) else option["value"]})
+        title = label if isinstance(label, str) and label else option["value"]
+        options.append({"const": option["value"], "title": title})
     return options
