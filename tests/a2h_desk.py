@@ -176,6 +176,9 @@ async def a2h_desk(
     passkeys: bool = False,
     profiles: Sequence[str] = ("x-openclaw:exec.v1",),
     keyless_agent: str | None = None,
+    published_keys: Sequence[str] = (),
+    chat_for: Sequence[str] = (),
+    may_lack: Sequence[str] = (),
 ) -> AsyncIterator[A2hDesk]:
     """Run it on a store in ``folder``; an earlier store there is taken up."""
     agent, other = Working(), Working(name="idle")
@@ -192,6 +195,9 @@ async def a2h_desk(
         agent_ids={"main": frozenset({OWN_ID, "did:web:openclaw.local"})},
         profiles=frozenset(profiles),
         keyless_agent=keyless_agent,
+        published_keys=frozenset(published_keys),
+        chat_for=frozenset(chat_for),
+        may_lack=frozenset(may_lack),
     )
     kept: list[Any] = []
 

@@ -240,8 +240,14 @@ class _Builder:
         keyless = written.a2h.keyless_agent
         if keyless is not None and keyless not in agents:
             self._report(("api", "a2h", "keyless_agent"), "this agent is not listed", nearest(keyless, agents))
+        elif keyless is None and written.a2h.published_keys:
+            self._report(("api", "a2h", "published_keys"), "these are as good as none", "name a keyless_agent, too")
         elif keyless is not None:
             self._warn(f"whoever is on this machine may speak for {keyless} over A2H. Mend it: take keyless_agent out")
+        for number, factor in enumerate(written.a2h.chat_for):
+            if factor.startswith("passkey."):
+                mend = "take it out: a chat is never taken for a passkey"
+                self._report(("api", "a2h", "chat_for", number), "this is a passkey", mend)
         return Api(
             enabled=True,
             listen=written.listen,
@@ -251,7 +257,10 @@ class _Builder:
             public_url=None if written.public_url is None else written.public_url.rstrip("/"),
             agent_ids={name: frozenset(ids) for name, ids in written.a2h.agent_ids.items()},
             profiles=frozenset(written.a2h.profiles),
+            chat_for=frozenset(written.a2h.chat_for),
+            may_lack=frozenset(written.a2h.may_lack),
             keyless_agent=keyless,
+            published_keys=frozenset(written.a2h.published_keys),
         )
 
     def _callback(self, path: KeyPath, written: CallbackSection, agents: list[str]) -> CallbackAddress:

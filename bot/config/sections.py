@@ -138,8 +138,11 @@ class A2hSection(Shape):
     """``api.a2h``."""
 
     agent_ids: dict[Identifier, list[Word]] = Field(default_factory=dict)
+    chat_for: list[Word] = Field(default_factory=list)
     keyless_agent: Identifier | None = None
+    may_lack: list[Literal["agent_id", "message_id"]] = Field(default_factory=list)
     profiles: list[Word] = Field(default_factory=list)
+    published_keys: list[Word] = Field(default_factory=list)
 
 
 class ApiSection(Shape):

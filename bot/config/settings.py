@@ -263,7 +263,10 @@ class Api:
         public_url: how agents reach it; None: as it listens.
         agent_ids: by which agents call themselves over A2H, beside their names.
         profiles: of A2H that are known.
+        chat_for: factors of A2H in whose place a private chat is taken.
+        may_lack: fields of A2H that may be left out, though the protocol wants them.
         keyless_agent: whose calls of A2H those without a key are, from this machine alone; to try things out.
+        published_keys: that everybody knows, such as those of demos: as good as none.
     """
 
     enabled: bool = False
@@ -274,7 +277,10 @@ class Api:
     public_url: str | None = None
     agent_ids: Mapping[str, frozenset[str]] = field(default_factory=dict)
     profiles: frozenset[str] = frozenset()
+    chat_for: frozenset[str] = frozenset()
+    may_lack: frozenset[str] = frozenset()
     keyless_agent: str | None = None
+    published_keys: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

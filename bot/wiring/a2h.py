@@ -40,7 +40,13 @@ def a2h(
         policy=rooms.policy,
         callbacks=rooms.callbacks,
         signer=signer,
-        names=Names(agents=settings.agent_ids, profiles=settings.profiles, passkeys=passkeys),
+        names=Names(
+            agents=settings.agent_ids,
+            profiles=settings.profiles,
+            passkeys=passkeys,
+            chat_for=settings.chat_for,
+            may_lack=settings.may_lack,
+        ),
         clock=utc_now,
     )
     rooms.callbacks.take(KIND, desk.teller())
@@ -52,5 +58,6 @@ def a2h(
         public_url=settings.public_url,
         webhooks=bool(settings.callbacks),
         keyless_agent=settings.keyless_agent,
+        published_keys=settings.published_keys,
     )
     return site, desk

@@ -35,11 +35,15 @@ class Names:
         agents: further ids of agents, by name.
         profiles: that are known; a message with another one is refused.
         passkeys: whether there are pages that want one.
+        chat_for: factors in whose place any private chat is taken; the evidence says which it was.
+        may_lack: fields that may be left out, though the protocol wants them.
     """
 
     agents: Mapping[str, frozenset[str]] = field(default_factory=dict)
     profiles: frozenset[str] = frozenset()
     passkeys: bool = False
+    chat_for: frozenset[str] = frozenset()
+    may_lack: frozenset[str] = frozenset()
 
 
 class Admission:
@@ -98,7 +102,7 @@ class Admission:
                 raise A2hError(422, INVALID, "HIGH assurance is for AUTHORIZE", reason="assurance")
             return
         offered = [one for one in to.FACTORS if self._names.passkeys or one != to.PASSKEY]
-        if envelope.factors and not set(envelope.factors) & set(offered):
+        if envelope.factors and set(envelope.factors).isdisjoint({*offered, *self._names.chat_for}):
             raise A2hError(422, INVALID, "none of these factors is offered here", reason="factors", factors=offered)
         if to.wants_passkey(envelope) and not self._names.passkeys:
             raise A2hError(422, INVALID, "there are no pages for passkeys here", reason="factors", factors=offered)

@@ -109,7 +109,8 @@ class IntentDesk:
         Raises:
             RefusedError: nothing was asked of anybody.
         """
-        envelope = read_envelope(body)
+        unsaid = {"agent_id": credential.name, "message_id": f"unnamed-{uuid.uuid4()}"}
+        envelope = read_envelope(body, {name: unsaid[name] for name in self.names.may_lack})
         self._admission.check_sender(envelope, credential)
         async with self._posting.setdefault(credential.name, asyncio.Lock()):
             known = await self._store.by_message(credential.name, envelope.message)

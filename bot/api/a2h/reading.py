@@ -77,13 +77,17 @@ class Envelope:
     profiles: tuple[str, ...] = ()
 
 
-def read_envelope(body: bytes) -> Envelope:
+def read_envelope(body: bytes, unsaid: Mapping[str, str] | None = None) -> Envelope:
     """Read a posted message.
+
+    Args:
+        body: as it was posted.
+        unsaid: what stands in fields that it may lack; by default it may lack none.
 
     Raises:
         RefusedError: it can't be taken; every field that is wrong is named.
     """
-    document = read_object(body)
+    document = {**(unsaid or {}), **read_object(body)}
     reading = Reading(document, frozenset(document))
     reading.required("type", "message_id", "agent_id", "principal_id")
     for name in ("a2h_version", "a2h_min_version"):

@@ -49,6 +49,7 @@ class A2hApi:
         public_url: str | None = None,
         webhooks: bool = True,
         keyless_agent: str | None = None,
+        published_keys: Collection[str] = (),
     ) -> None:
         """Make it.
 
@@ -60,7 +61,9 @@ class A2hApi:
             public_url: how agents reach the interface; None: as they have come.
             webhooks: whether any address may be called back.
             keyless_agent: whose calls those without a key are, from this machine alone; None: they are nobody's.
+            published_keys: that everybody knows: as good as none.
         """
+        self._as_none = frozenset(f"Bearer {key}" for key in published_keys)
         self._webhooks = webhooks
         self._keyless = None
         if keyless_agent is not None:
@@ -80,7 +83,9 @@ class A2hApi:
             keyless = callers.only(handler, paces, known=lambda _: self._keyless)
 
             async def either(request: web.Request) -> web.StreamResponse:
-                return await (keyless if self._keyless is not None and _is_here(request) else keyed)(request)
+                return await (keyless if self._keyless is not None and _is_here(request, self._as_none) else keyed)(
+                    request
+                )
 
             return _in_its_words(either)
 
@@ -139,11 +144,12 @@ class A2hApi:
         return json_answer({"success": True, "message": "it is taken back", "state": standing.state})
 
 
-def _is_here(request: web.Request) -> bool:
+def _is_here(request: web.Request, as_none: Collection[str]) -> bool:
     """Whether a program of this machine calls without a key: not passed on by a proxy, nor a page in a browser."""
-    elsewhere = ("Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via", "Origin", "Authorization", KEY_HEADER)
+    elsewhere = ("Forwarded", "X-Forwarded-For", "X-Real-Ip", "Via", "Origin", KEY_HEADER)
     written = request.method == "GET" or request.content_type == "application/json"
-    return written and request.url.host in _HERE and not any(name in request.headers for name in elsewhere)
+    keyless = all(said in as_none for said in request.headers.getall("Authorization", []))
+    return keyless and written and request.url.host in _HERE and not any(name in request.headers for name in elsewhere)
 
 
 def _in_its_words(

@@ -620,3 +620,16 @@ def test_what_agents_call_themselves_stands_below_the_interface(load, refused):
     keyless = load("api: {enabled: true, a2h: {keyless_agent: main}}\n" + BOT + ECHO)
     assert keyless.api.keyless_agent == "main"
     assert any("keyless_agent" in warning for warning in keyless.warnings)
+
+
+def test_what_clients_of_a2h_lack_is_made_up_for_only_as_far_as_it_is_written(load, refused):
+    section = "api: {enabled: true, a2h: {chat_for: [%s], may_lack: [%s]}}\n"
+    found = load(section % ("sms.otp.v1", "message_id") + BOT + ECHO).api
+    assert (found.chat_for, found.may_lack) == ({"sms.otp.v1"}, {"message_id"})
+    (problem,) = refused(section % ("passkey.webauthn.v1", "agent_id") + BOT + ECHO)
+    assert "never" in problem.mend
+    assert refused(section % ("sms.otp.v1", "principal_id") + BOT + ECHO)
+    (problem,) = refused("api: {enabled: true, a2h: {published_keys: [demo]}}\n" + BOT + ECHO)
+    assert "keyless_agent" in problem.mend
+    keyless = load("api: {enabled: true, a2h: {keyless_agent: main, published_keys: [demo]}}\n" + BOT + ECHO)
+    assert keyless.api.published_keys == {"demo"}
