@@ -10,6 +10,7 @@ settings.register_profile("ci", deadline=None, derandomize=True)  # a change is 
 settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 
+@pytest.hookimpl(tryfirst=True)  # before the groups are read
 def pytest_collection_modifyitems(items):
     """Tests run in several processes; those on the real homeserver share one, which starts it once."""
     for item in items:

@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, async_playwright
+from playwright.async_api import Page, async_playwright, expect
 
 from tests.browser.brain import Desk, open_desk
 
+PATIENCE_MS = 20_000
+expect.set_options(timeout=PATIENCE_MS)
 CHROMIUM = shutil.which("chromium") or "/usr/bin/chromium"
 ARGUMENTS = (
     "--no-sandbox",
@@ -40,7 +42,7 @@ class Screen:
         self.desk = desk
         self.problems: list[str] = []
         self._pictures = pictures
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(PATIENCE_MS)
         page.on("console", lambda message: self._console(message.type, message.text))
         page.on("pageerror", lambda error: self.problems.append(str(error)))
 
