@@ -43,7 +43,7 @@ run: $(STAMP) ## the gateway with these files
 test: $(DEV) ## all tests; installs what they need where it can
 	@tests/setup.sh
 	$(RUN) pytest -q tests/unit/policy tests/unit/forms --cov=policy --cov=forms --cov-branch --cov-fail-under=100
-	$(RUN) pytest -q -n $(WORKERS) --dist loadgroup --durations=25 --ignore=tests/unit/policy --ignore=tests/unit/forms
+	$(RUN) pytest -q -n $(WORKERS) --durations=25 --ignore=tests/unit/policy --ignore=tests/unit/forms
 	$(RUN) tests.cases tests/cases/cases.jsonl
 	@tests/wheel.sh $(VENV)/bin/python
 

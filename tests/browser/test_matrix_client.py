@@ -20,10 +20,10 @@ synapse = servers.synapse
 ANSWER = """\
 Two berths are **free** on Friday, see [the plan](https://harbour.example.org/plan?day=5&view=full):
 
-| Berth | Length | Price |
+| Berth | Length | Depth |
 |:------|-------:|------:|
-| 7     |   90 m |  410 € |
-| 12    |  120 m |  520 € |
+| 7     |   90 m |  7.5 m |
+| 12    |  120 m |  9.2 m |
 
 1. Book with `BERTH-7`
 2. Tell the pilot
@@ -95,8 +95,8 @@ async def test_an_answer_and_a_card_look_as_they_should(synapse, pictures, tmp_p
         body = answer.locator("> .Timeline_messageBody")
         await expect(body.locator("strong", has_text="free")).to_have_count(1)
         await expect(body.locator("table tbody tr")).to_have_count(2)
-        await expect(body.locator("table th")).to_have_text(["Berth", "Length", "Price"])
-        await expect(body.locator("table tbody tr").nth(1).locator("td")).to_have_text(["12", "120 m", "520 €"])
+        await expect(body.locator("table th")).to_have_text(["Berth", "Length", "Depth"])
+        await expect(body.locator("table tbody tr").nth(1).locator("td")).to_have_text(["12", "120 m", "9.2 m"])
         await expect(body.locator("ol > li")).to_have_count(2)
         await expect(body.locator("ol ul > li")).to_have_text(["by phone", "or on channel 12"])
         await expect(body.locator("pre code")).to_have_text('if draught < 6.5:\n    book("<b>7</b>")\n')
