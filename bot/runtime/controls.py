@@ -16,7 +16,7 @@ from bot.ports.channel import Channel, Reply
 from bot.ports.hearing import Heard, Hearer
 from bot.ports.store import Inbox, Outbox, Waiting
 from bot.runtime.clearing import Clearing
-from bot.runtime.work import STOPPING, Work, reply_to
+from bot.runtime.work import STOPPING, Work, reply_to, tapped_button
 from bot.texts.codes import Notice
 from bot.texts.words import Words
 from policy.boundary import Speech
@@ -137,11 +137,8 @@ class Controls:
 
     async def _tap(self, work: Work, material: Material, to: Reply, words: Words) -> None:
         """A button: its token says what it stands for; a token that we did not make for this place says nothing."""
-        event, tapped = work.reading.event, None
-        if material.tap_token is not None and work.reading.loose and event.message is not None:
-            tapped = await self._outbox.pressed(to.destination, event.message, material.tap_token)
-        elif material.tap_token is not None:
-            tapped = await self._outbox.tapped(to.destination.account, material.tap_token)
+        event = work.reading.event
+        tapped = await tapped_button(self._outbox, work.reading, material.tap_token)
         if tapped is None or tapped.destination.room != to.destination.room:
             await self._toast(work, material, to, words.say(Notice.TAP_STALE))
             await self._finish(work, ())

@@ -27,7 +27,7 @@ from bot.runtime.rates import Rates
 from bot.runtime.reports import Reports
 from bot.runtime.rulings import Rulings
 from bot.runtime.waits import Waits
-from bot.runtime.work import STOPPING, Work, place_of
+from bot.runtime.work import STOPPING, Work, place_of, tapped_button
 from bot.runtime.worker import Worker
 from bot.texts.codes import Notice
 from policy.audience import settings_of
@@ -305,14 +305,8 @@ class Gateway:
         return False
 
     async def _tapped_part(self, reading: Reading) -> int | None:
-        event = reading.event
-        token = self._channels[event.destination.account].material(reading).tap_token
-        if token is None:
-            return None
-        if reading.loose and event.message is not None:
-            tapped = await self._outbox.pressed(event.destination, event.message, token)
-        else:
-            tapped = await self._outbox.tapped(event.destination.account, token)
+        material = self._channels[reading.event.destination.account].material(reading)
+        tapped = await tapped_button(self._outbox, reading, material.tap_token)
         return None if tapped is None else tapped.part_id
 
     # acting

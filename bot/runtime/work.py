@@ -6,6 +6,7 @@ from bot.deliveries.door import Place
 from bot.model.inbound import Reading, Stored
 from bot.model.interaction import CONTINUES
 from bot.ports.channel import Reply
+from bot.ports.store import Outbox, Tapped
 from policy.decision import Decision
 from policy.event import Kind
 from policy.quick import quick
@@ -57,3 +58,19 @@ def place_of(reading: Reading) -> Place:
     """Where an event happened."""
     event = reading.event
     return Place(destination=event.destination, chat=event.chat, person=event.sender)
+
+
+async def tapped_button(outbox: Outbox, reading: Reading, token: str | None) -> Tapped | None:
+    """The button of ours that a tap is on; None: none that we have made.
+
+    Args:
+        outbox: knows what we have sent.
+        reading: of the tap; a loose one says by a message and a sign what was meant.
+        token: what the platform said of the button.
+    """
+    if token is None:
+        return None
+    event = reading.event
+    if reading.loose and event.message is not None:
+        return await outbox.pressed(event.destination, event.message, token)
+    return await outbox.tapped(event.destination.account, token)

@@ -56,7 +56,7 @@ from bot.runtime.reports import Reports
 from bot.runtime.rulings import Rulings
 from bot.runtime.runs import Run
 from bot.runtime.signs import Attention, Signs, Stream
-from bot.runtime.work import Work, reply_to
+from bot.runtime.work import Work, reply_to, tapped_button
 from bot.texts.codes import Failure
 from policy.boundary import Speech, Withheld
 from policy.destination import Destination
@@ -450,7 +450,7 @@ class Worker:
         """What the end of a run is, with what it has asked (CLAR-7)."""
         if self._loop is not None:
             return await self._loop.close(result, origin, opening)
-        return SafeError(failure=Failure.UNAVAILABLE) if isinstance(result, Clarify | WorkspaceChanged) else result
+        return _UNAVAILABLE if isinstance(result, Clarify | WorkspaceChanged) else result
 
     async def _listen(
         self,
@@ -488,11 +488,11 @@ class Worker:
         except AgentError as error:
             agent_run(agent.name, "error")
             log.warning("agent_failed", agent=agent.name, request=request.id[:8], cause=str(error))
-            return SafeError(failure=Failure.UNAVAILABLE)
+            return _UNAVAILABLE
         except Exception as error:  # noqa: BLE001 - an agent may be wrong in any way (AGENT-5)
             agent_run(agent.name, "crash")
             log.error("agent_crashed", agent=agent.name, request=request.id[:8], error=type(error).__name__)
-            return SafeError(failure=Failure.UNAVAILABLE)
+            return _UNAVAILABLE
         finally:
             run.attention = None
         return Silence()
@@ -547,14 +547,11 @@ class Worker:
 
     async def _tapped(self, work: Work, material: Material) -> str | None:
         """The value of the agent's own button, also where its request is carried on (CLAR-7)."""
-        event, known = work.reading.event, self._taps.pop(work.event_id, None)
-        if known is not None or not work.continues or event.kind is not Kind.TAP or material.tap_token is None:
+        known = self._taps.pop(work.event_id, None)
+        if known is not None or not work.continues or work.reading.event.kind is not Kind.TAP:
             return known
-        if work.reading.loose and event.message is not None:
-            pressed = await self._outbox.pressed(event.destination, event.message, material.tap_token)
-        else:
-            pressed = await self._outbox.tapped(event.destination.account, material.tap_token)
-        return None if pressed is None else pressed.value
+        tapped = await tapped_button(self._outbox, work.reading, material.tap_token)
+        return None if tapped is None else tapped.value
 
     def _language(self, work: Work, material: Material, settings: ChannelPolicy) -> str:
         person = self._policy().person(work.reading.event.sender)
