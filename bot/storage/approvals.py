@@ -26,12 +26,12 @@ from bot.storage.approval_rows import (
 from bot.storage.digests import content_digest
 from bot.storage.parts import destination_of, part_digest, store_parts
 from bot.storage.reader import Reader
+from bot.storage.retention import SWEEP_ROWS, sweep_all
 from bot.storage.times import to_us
 from bot.storage.writer import Transaction, Writer
 from policy.destination import Destination
 from policy.event import Chat
 
-_SWEEP_ROWS: Final = 500
 _OUTCOMES: Final = frozenset({"execute", "fail", "lose"})
 _Put = tuple[Approval, Sequence[Shown], Sequence[OutFile], int]
 _Change = tuple[Approval, str, int, Sequence[Shown], Sequence[OutFile] | None]
@@ -195,10 +195,7 @@ class SqlApprovals(ApprovalReader):
 
     async def sweep(self, *, now: datetime, contents_before: datetime) -> int:
         """See :meth:`bot.ports.approvals.ApprovalStore.sweep`."""
-        total = 0
-        while gone := await self._writer.do(_erase, (to_us(now), to_us(contents_before))):
-            total += gone
-        return total
+        return await sweep_all(self._writer, _erase, (to_us(now), to_us(contents_before)))
 
 
 def _standing(approval: Approval, row: Row) -> Standing:
@@ -292,7 +289,7 @@ def _keep_files(tx: Transaction, approval: Approval, files: Sequence[OutFile]) -
 def _erase(tx: Transaction, payloads: Sequence[tuple[int, int]]) -> list[int]:
     results = []
     for now, before in payloads:
-        old = tx.execute(sql.OLD, (before, _SWEEP_ROWS)).fetchall()
+        old = tx.execute(sql.OLD, (before, SWEEP_ROWS)).fetchall()
         tx.executemany(sql.ERASE, old)
         tx.executemany(sql.ERASE_WORDS, old)
         tx.executemany(sql.DROP_FILES, old)

@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 from bot.config.secret import Secret
 from bot.model.callback import Callback, CallbackState
 from bot.storage import callback_statements as sql
 from bot.storage.digests import content_digest
 from bot.storage.reader import Reader
+from bot.storage.retention import erasing, sweep_all
 from bot.storage.times import from_us, to_us
 from bot.storage.writer import Transaction, Writer
 
-_SWEEP_ROWS: Final = 500
 _Row = tuple[Any, ...]
 
 
@@ -67,10 +67,7 @@ class SqlCallbacks:
 
     async def sweep(self, *, now: datetime, contents_before: datetime) -> int:
         """See :meth:`bot.ports.callbacks.CallbackStore.sweep`."""
-        total = 0
-        while gone := await self._writer.do(_erase, to_us(contents_before)):
-            total += gone
-        return total
+        return await sweep_all(self._writer, _erase, to_us(contents_before))
 
 
 def _put(tx: Transaction, payloads: Sequence[Callback]) -> list[Callback]:
@@ -104,8 +101,7 @@ def _close(tx: Transaction, payloads: Sequence[tuple[Callback, CallbackState, in
     return [None] * len(payloads)
 
 
-def _erase(tx: Transaction, payloads: Sequence[int]) -> list[int]:
-    return [tx.execute(sql.ERASE, (before, _SWEEP_ROWS)).rowcount for before in payloads]
+_erase = erasing(sql.ERASE)
 
 
 def _new_row(callback: Callback) -> _Row:

@@ -15,10 +15,10 @@ from bot.model.errors import StoreError
 from bot.ports.timeline import Entry
 from bot.storage import chat_statements as sql
 from bot.storage.reader import Reader
+from bot.storage.retention import SWEEP_ROWS, sweep_all
 from bot.storage.times import to_us
 from bot.storage.writer import Transaction, Writer, checkpoint
 
-_SWEEP_ROWS: Final = 500
 _NO_END: Final = 2**63 - 1
 _Row = tuple[Any, ...]
 
@@ -70,9 +70,7 @@ class SqlTimeline:
 
     async def sweep(self, *, now: datetime, contents_before: datetime) -> int:
         """See :meth:`bot.ports.timeline.Timeline.sweep`; the erased words leave the files too."""
-        total = 0
-        while gone := await self._writer.do(_sweep, (self._desk, to_us(now), to_us(contents_before))):
-            total += gone
+        total = await sweep_all(self._writer, _sweep, (self._desk, to_us(now), to_us(contents_before)))
         if total:
             await self._writer.do(checkpoint, None)
         return total
@@ -144,7 +142,7 @@ def _delete(tx: Transaction, payloads: Sequence[tuple[str, str, str]]) -> list[_
 def _sweep(tx: Transaction, payloads: Sequence[tuple[str, int, int]]) -> list[int]:
     counts = []
     for desk, now, before in payloads:
-        old = tx.execute(sql.OLD, (desk, before, _SWEEP_ROWS)).fetchall()
+        old = tx.execute(sql.OLD, (desk, before, SWEEP_ROWS)).fetchall()
         first = _next(tx, desk)
         tx.executemany(sql.ERASE, [(first + number, desk, *place) for number, place in enumerate(old)])
         if old:

@@ -5,7 +5,6 @@ Of what a command was run on there are digests alone (CMD-5); in a slot it stand
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Final
 
 from bot.journal.chain import MAX_TEXT, Facts
 from bot.model.command import RunState
@@ -13,10 +12,10 @@ from bot.ports.commands import Kept, KnownRun, NewRun
 from bot.storage import command_statements as sql
 from bot.storage.digests import content_digest, event_tag
 from bot.storage.reader import Reader
+from bot.storage.retention import SWEEP_ROWS, sweep_all
 from bot.storage.times import to_us
 from bot.storage.writer import Transaction, Writer
 
-_SWEEP_ROWS: Final = 500
 _Settled = tuple[NewRun, RunState, tuple[str, ...], Kept | None, int, int]
 
 
@@ -68,10 +67,7 @@ class SqlCommands:
 
     async def sweep(self, *, now: datetime, contents_before: datetime) -> int:
         """See :meth:`bot.ports.commands.CommandStore.sweep`."""
-        total = 0
-        while gone := await self._writer.do(_sweep, to_us(contents_before)):
-            total += gone
-        return total
+        return await sweep_all(self._writer, _sweep, to_us(contents_before))
 
 
 def _known(tx: Transaction, payloads: Sequence[NewRun]) -> list[KnownRun | None]:
@@ -151,7 +147,7 @@ def _sweep(tx: Transaction, payloads: Sequence[int]) -> list[int]:
     gone = []
     for before in payloads:
         missed = tx.execute(sql.MISSED_SLOTS).rowcount
-        old = tx.execute(sql.OLD_RUNS, (before, _SWEEP_ROWS)).fetchall()
+        old = tx.execute(sql.OLD_RUNS, (before, SWEEP_ROWS)).fetchall()
         for (run_id,) in old:
             tx.execute(sql.DROP_RUN, (run_id,))
         gone.append(missed + len(old))

@@ -21,13 +21,13 @@ from bot.storage.digests import content_digest
 from bot.storage.grants import MOST_LISTED, grant_tag
 from bot.storage.parts import destination_of, part_digest, store_parts
 from bot.storage.reader import Reader
+from bot.storage.retention import erasing, sweep_all
 from bot.storage.times import from_us, to_us
 from bot.storage.writer import Transaction, Writer
 from policy.destination import Destination
 from policy.event import Chat
 
 _DUE_AT_ONCE: Final = 100
-_SWEEP_ROWS: Final = 500
 _Row = tuple[Any, ...]
 
 
@@ -139,10 +139,7 @@ class SqlDeliveries(DeliveryReader):
 
     async def sweep(self, *, now: datetime, contents_before: datetime) -> int:
         """Erase the words of deliveries that were closed long enough ago; returns how many."""
-        total = 0
-        while gone := await self._writer.do(_erase, to_us(contents_before)):
-            total += gone
-        return total
+        return await sweep_all(self._writer, _erase, to_us(contents_before))
 
 
 def _put(tx: Transaction, payloads: Sequence[Delivery]) -> list[Delivery]:
@@ -238,8 +235,7 @@ def _settle(tx: Transaction, payloads: Sequence[int]) -> list[int]:
     return counts
 
 
-def _erase(tx: Transaction, payloads: Sequence[int]) -> list[int]:
-    return [tx.execute(sql.ERASE, (before, _SWEEP_ROWS)).rowcount for before in payloads]
+_erase = erasing(sql.ERASE)
 
 
 def _facts(

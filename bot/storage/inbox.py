@@ -14,7 +14,7 @@ from bot.storage import statements as sql
 from bot.storage.digests import content_digest, event_tag
 from bot.storage.parts import part_digest, store_parts
 from bot.storage.reader import Reader
-from bot.storage.retention import sweep_once
+from bot.storage.retention import SWEEP_ROWS, sweep_once
 from bot.storage.times import from_us, to_us
 from bot.storage.writer import Transaction, Writer, checkpoint
 from policy.decision import Audience, Decision, Gate, Outcome, OutputClass
@@ -23,7 +23,6 @@ from policy.event import Original
 from policy.reasons import Reason
 
 _NEW = InboxState.NEW.value
-_SWEEP_ROWS = 500
 _ANY_ROW = 2**63 - 1
 
 Judged = tuple[Stored, Subject, Decision, int, str | None, tuple[str, datetime] | None, bool]
@@ -111,7 +110,7 @@ class SqlInbox:
         """See :meth:`bot.ports.store.Inbox.sweep`; the erased words leave the files too."""
         total = 0
         while True:
-            gone = await self._writer.do(sweep_once, (to_us(now), to_us(contents_before), _SWEEP_ROWS))
+            gone = await self._writer.do(sweep_once, (to_us(now), to_us(contents_before), SWEEP_ROWS))
             total += gone
             if not gone:
                 break

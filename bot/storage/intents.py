@@ -2,18 +2,18 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
 from bot.model.intent import Intent, IntentType
 from bot.storage import intent_statements as sql
 from bot.storage.reader import Reader
+from bot.storage.retention import erasing, sweep_all
 from bot.storage.times import from_us, to_us
 from bot.storage.writer import Transaction, Writer
 from policy.destination import parse_destination
 
-_SWEEP_ROWS: Final = 500
 _Row = tuple[Any, ...]
 
 
@@ -62,10 +62,7 @@ class SqlIntents:
 
     async def sweep(self, *, now: datetime, contents_before: datetime) -> int:
         """See :meth:`bot.ports.intents.IntentStore.sweep`."""
-        total = 0
-        while gone := await self._writer.do(_erase, to_us(contents_before)):
-            total += gone
-        return total
+        return await sweep_all(self._writer, _erase, to_us(contents_before))
 
     def _one(self, rows: Sequence[_Row]) -> Intent | None:
         return _interaction(rows[0]) if rows else None
@@ -98,8 +95,7 @@ def _run(tx: Transaction, payloads: Sequence[tuple[Any, tuple[Any, ...]]]) -> li
     return [None] * len(payloads)
 
 
-def _erase(tx: Transaction, payloads: Sequence[int]) -> list[int]:
-    return [tx.execute(sql.ERASE, (before, _SWEEP_ROWS)).rowcount for before in payloads]
+_erase = erasing(sql.ERASE)
 
 
 def _new_row(one: Intent) -> _Row:

@@ -7,7 +7,7 @@ whatever promises hold for a request hold for it (DUR-3).
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
@@ -37,6 +37,7 @@ from bot.storage.digests import content_digest
 from bot.storage.parts import destination_of
 from bot.storage.question_statements import SHOWN
 from bot.storage.reader import Reader
+from bot.storage.retention import SWEEP_ROWS, sweep_all
 from bot.storage.times import from_us, to_us
 from bot.storage.writer import Transaction, Writer
 from policy.decision import Audience, Decision, Gate, Outcome, OutputClass
@@ -44,7 +45,6 @@ from policy.destination import Destination
 from policy.event import Chat
 from policy.reasons import Reason
 
-_SWEEP_ROWS: Final = 500
 _Row = tuple[Any, ...]
 _Ask = tuple[NewClarification, Interaction | None, int, Plan | None, Workspace | None, int]
 _Recheck = tuple[str, int, Workspace, frozenset[str], int, Anew, int]
@@ -180,10 +180,7 @@ class SqlInteractions:
 
     async def sweep(self, *, now: datetime, contents_before: datetime) -> int:
         """See :meth:`bot.ports.interactions.InteractionStore.sweep`."""
-        total = 0
-        while gone := await self._writer.do(_erase, (to_us(now), to_us(contents_before))):
-            total += gone
-        return total
+        return await sweep_all(self._writer, _erase, (to_us(now), to_us(contents_before)))
 
 
 # operations
@@ -489,11 +486,11 @@ def _continue(tx: Transaction, interaction: Interaction, result: PatchResult, ro
 def _erase(tx: Transaction, payloads: Sequence[tuple[int, int]]) -> list[int]:
     gone = []
     for now, before in payloads:
-        for (one,) in tx.execute(sql.UNTOUCHED, (before, _SWEEP_ROWS)).fetchall():
+        for (one,) in tx.execute(sql.UNTOUCHED, (before, SWEEP_ROWS)).fetchall():
             interaction = _first(tx.execute(sql.GET, (one,)).fetchall())
             if interaction is not None:
                 _end_one(tx, interaction, "expire", now)
-        ended = tx.execute(sql.ENDED, (before, _SWEEP_ROWS)).fetchall()
+        ended = tx.execute(sql.ENDED, (before, SWEEP_ROWS)).fetchall()
         for (one,) in ended:
             for statement in (sql.ERASE, sql.ERASE_CLARIFICATIONS, sql.ERASE_CONTINUATIONS):
                 tx.execute(statement, (one,))

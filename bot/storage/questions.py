@@ -16,6 +16,7 @@ from bot.storage import question_statements as sql
 from bot.storage.digests import content_digest
 from bot.storage.parts import destination_of, part_digest, store_parts
 from bot.storage.reader import Reader
+from bot.storage.retention import erasing, sweep_all
 from bot.storage.statements import ADD_RECEIPT
 from bot.storage.times import from_us, to_us
 from bot.storage.writer import Transaction, Writer
@@ -24,7 +25,6 @@ from forms.schema import Form, read_form
 from policy.destination import Destination
 from policy.event import Chat
 
-_SWEEP_ROWS: Final = 500
 _FORMS: Final = 1_000
 _Row = tuple[Any, ...]
 _Put = tuple[Question, Sequence[NewPart], str, int]
@@ -119,10 +119,7 @@ class SqlQuestions:
 
     async def sweep(self, *, now: datetime, contents_before: datetime) -> int:
         """See :meth:`bot.ports.questions.QuestionStore.sweep`."""
-        total = 0
-        while gone := await self._writer.do(_erase, to_us(contents_before)):
-            total += gone
-        return total
+        return await sweep_all(self._writer, _erase, to_us(contents_before))
 
     def _one(self, rows: Sequence[_Row]) -> Question | None:
         return self._question(rows[0]) if rows else None
@@ -239,8 +236,7 @@ def _rewrite(tx: Transaction, payloads: Sequence[tuple[str, bytes]]) -> list[Non
     return [None] * len(payloads)
 
 
-def _erase(tx: Transaction, payloads: Sequence[int]) -> list[int]:
-    return [tx.execute(sql.ERASE, (before, _SWEEP_ROWS)).rowcount for before in payloads]
+_erase = erasing(sql.ERASE)
 
 
 def _facts(tx: Transaction, question: Question, *, parts: int) -> Facts:

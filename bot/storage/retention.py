@@ -1,9 +1,13 @@
 """What is kept how long: words whose time is over leave, digests and ids stay, so the journal stays valid (DUR-5)."""
 
 from collections.abc import Sequence
+from typing import Final
 
 from bot.storage import statements as sql
-from bot.storage.writer import Transaction
+from bot.storage.writer import Operation, Payload, Transaction, Writer
+
+SWEEP_ROWS: Final = 500
+"""Of one kind in one transaction, so that nobody waits long behind a sweep."""
 
 
 def sweep_once(tx: Transaction, payloads: Sequence[tuple[int, int, int]]) -> list[int]:
@@ -32,3 +36,20 @@ def sweep_once(tx: Transaction, payloads: Sequence[tuple[int, int, int]]) -> lis
             tx.note("swept", facts, at_us=now)
         counts.append(total)
     return counts
+
+
+async def sweep_all(writer: Writer, sweep: Operation[Payload, int], payload: Payload) -> int:
+    """Repeat a limited sweep until nothing is left for it; returns how many went."""
+    total = 0
+    while gone := await writer.do(sweep, payload):
+        total += gone
+    return total
+
+
+def erasing(statement: str) -> Operation[int, int]:
+    """A limited sweep by one statement, given the time before which contents go (microseconds) and the most rows."""
+
+    def erase(tx: Transaction, payloads: Sequence[int]) -> list[int]:
+        return [tx.execute(statement, (before, SWEEP_ROWS)).rowcount for before in payloads]
+
+    return erase
