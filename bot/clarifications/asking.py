@@ -12,7 +12,7 @@ from bot.model.interaction import (
     Clarification,
 )
 from bot.model.output import Clarify
-from bot.model.plan import MAX_VALUE, is_name
+from bot.model.plan import MAX_VALUE, is_name, is_unicode
 from bot.model.question import TTL_LEAST_S, TTL_LONGEST_S, Asking
 from forms.errors import SchemaError
 from forms.schema import read_form
@@ -31,7 +31,7 @@ def check(clarify: Clarify) -> None:
         InteractionError: it can't; ``problems`` say where (JSON pointers).
     """
     problems: list[tuple[str, str, str]] = []
-    if is_blank(clarify.text) or len(clarify.text) > MAX_TEXT or not _is_unicode(clarify.text):
+    if is_blank(clarify.text) or len(clarify.text) > MAX_TEXT or not is_unicode(clarify.text):
         problems.append(("/question", "wrong_length", f"from 1 to {MAX_TEXT} characters of Unicode"))
     problems += [
         (f"/{name}", "wrong_name", "letters, digits, . _ -, at most 64")
@@ -97,13 +97,9 @@ def _candidates(candidates: Sequence[Candidate]) -> list[tuple[str, str, str]]:
         if one.id in seen:
             problems.append((f"{path}/candidateId", "duplicate", ""))
         seen.add(one.id)
-        if len(one.identity) > MAX_IDENTITY or not _is_unicode(one.identity):
+        if len(one.identity) > MAX_IDENTITY or not is_unicode(one.identity):
             problems.append((f"{path}/identity", "wrong_length", f"at most {MAX_IDENTITY} characters"))
         name = one.display_name
-        if is_blank(name) or len(name) > MAX_DISPLAY or not name.isprintable() or not _is_unicode(name):
+        if is_blank(name) or len(name) > MAX_DISPLAY or not name.isprintable() or not is_unicode(name):
             problems.append((f"{path}/displayName", "wrong_length", f"a line of 1 to {MAX_DISPLAY} characters"))
     return problems
-
-
-def _is_unicode(text: str) -> bool:
-    return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)

@@ -172,10 +172,11 @@ def _prepared(task: Task) -> Task:
 
 
 def _is_value(value: object) -> bool:
-    return isinstance(value, str) and 0 < len(value) <= MAX_VALUE and _is_unicode(value)
+    return isinstance(value, str) and 0 < len(value) <= MAX_VALUE and is_unicode(value)
 
 
-def _is_unicode(text: str) -> bool:
+def is_unicode(text: str) -> bool:
+    """Whether there is no half of a surrogate pair in it, which has no bytes."""
     return text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text)
 
 
@@ -213,7 +214,7 @@ class _Reading:
             return Task()
         self._only(path, document, _TASK_FIELDS)
         goal = document.get("goal", "")
-        if not isinstance(goal, str) or len(goal) > MAX_GOAL or not _is_unicode(goal):
+        if not isinstance(goal, str) or len(goal) > MAX_GOAL or not is_unicode(goal):
             self._wrong(f"{path}/goal", "wrong_type", f"a text of at most {MAX_GOAL} characters")
             goal = ""
         slots = self._slots(f"{path}/slots", document.get("slots", {}))
