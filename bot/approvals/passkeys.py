@@ -32,6 +32,7 @@ from bot.model.approval import Approval, DecidedBy, Verdict
 from bot.model.errors import ConfigError
 from bot.observability.log import get_logger
 from bot.ports.approvals import Approvals, Invite, Outcome, Passkey, PasskeyStore
+from bot.questions.links import digest
 from bot.texts.codes import Notice
 from policy.ruleset import Access, Person, Policy
 
@@ -177,7 +178,7 @@ class Passkeys:
             )
         now = self._clock()
         invite = Invite(person=person.id, vouched=vouched)
-        await self._store.invite(invite, token=_digest(token), expires_at=now + INVITE_LASTS, now=now)
+        await self._store.invite(invite, token=digest(token), expires_at=now + INVITE_LASTS, now=now)
         return address
 
     async def link_for(self, account: str | None) -> str | NoLink:
@@ -191,7 +192,7 @@ class Passkeys:
 
     async def invited(self, token: str) -> Invited | None:
         """Whom a link invites now; None: nobody, or not any more."""
-        invite = await self._store.invited(_digest(token), now=self._clock())
+        invite = await self._store.invited(digest(token), now=self._clock())
         person = None if invite is None else self._operator(invite.person)
         if invite is None or person is None or self._party is None:
             return None
@@ -213,7 +214,7 @@ class Passkeys:
             return Refusal.GONE
         challenge = secrets.token_bytes(32)
         known = await self._store.of(invited.person)
-        enrolling = _Enrolling(token=_digest(token), person=invited.person)
+        enrolling = _Enrolling(token=digest(token), person=invited.person)
         if invited.first and credential is None:
             self._using.put(challenge, enrolling)
             return await asyncio.to_thread(request_options, self._party, allowed=known, challenge=challenge)
@@ -250,7 +251,7 @@ class Passkeys:
         asked = self._enrolling.take(challenge)
         if asked is None or challenge is None or self._party is None:
             return Refusal.LATE
-        if asked.token != _digest(token) or self._operator(asked.person) is None:
+        if asked.token != digest(token) or self._operator(asked.person) is None:
             return Refusal.GONE
         try:
             passkey_id, public_key, count = await asyncio.to_thread(
@@ -414,8 +415,3 @@ def short(passkey_id: str) -> str:
 def _handle(person_id: str) -> bytes:
     """By which an authenticator tells persons apart; it is told their id anyway."""
     return hashlib.sha256(f"passkey person\n{person_id}".encode()).digest()
-
-
-def _digest(token: str) -> str:
-    """What is kept of a token."""
-    return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
